@@ -1,5 +1,5 @@
-// Adaptation: traced functions without a scope beside each device alone, with a competitor, and two programs on one device.
-// Each in a process of its own, the CPU on one core and PoCL as a GPU on the other.
+// Adaptation: traced functions without a scope beside each device alone, with a competitor, and two programs on one
+// device. Each in a process of its own, the CPU on one core and PoCL as a GPU on the other.
 #include "bench/adaptation.h"
 
 #include <cstdio>
@@ -47,7 +47,8 @@ Step two_chains() {
 
 /// The loss falls: variables are read, differentiated and written.
 Step training() {
-  const Variable w1(random_normal({784, 512}, 0, 0.05)), b1(zeros({512})), w2(random_normal({512, 10}, 0, 0.05)), b2(zeros({10}));
+  const Variable w1(random_normal({784, 512}, 0, 0.05)), b1(zeros({512})), w2(random_normal({512, 10}, 0, 0.05)),
+      b2(zeros({10}));
   const std::vector<Variable> variables{w1, b1, w2, b2};
   const auto adam = std::make_shared<Adam>();
   auto f = function([=](const Tensors& v) -> Tensors {
@@ -65,13 +66,13 @@ Step convolutions() {
     const Tensor x = max_pool2d(relu(conv2d(v[0], v[1])));
     return {reduce_sum(relu(conv2d(x, v[2])))};
   });
-  return step_of(f, {random_normal({64, 28, 28, 3}), random_normal({3, 3, 3, 32}, 0, 0.1), random_normal({3, 3, 32, 64}, 0, 0.1)});
+  return step_of(
+      f, {random_normal({64, 28, 28, 3}), random_normal({3, 3, 3, 32}, 0, 0.1), random_normal({3, 3, 32, 64}, 0, 0.1)});
 }
 
 Step elementwise() {
-  auto f = function([](const Tensors& v) -> Tensors {
-    return {reduce_sum(sin(v[0]) * exp(cos(v[0])) + log1p(abs(v[0])))};
-  });
+  auto f =
+      function([](const Tensors& v) -> Tensors { return {reduce_sum(sin(v[0]) * exp(cos(v[0])) + log1p(abs(v[0])))}; });
   return step_of(f, {random_normal({1 << 20})});
 }
 
@@ -88,24 +89,30 @@ Step there_and_back(Tensor (*forth)(const Tensor&, const Tensor&), Tensor (*back
   return step_of(f, {random_normal({512, 512}, 0, 0.04), random_normal({512, 512}, 0, 0.04)});
 }
 Step kept_products() {
-  return there_and_back([](const Tensor& x, const Tensor& w) { return matmul(x, w); }, [](const Tensor& x, const Tensor& kept) { return matmul(x, kept); });
+  return there_and_back([](const Tensor& x, const Tensor& w) { return matmul(x, w); },
+                        [](const Tensor& x, const Tensor& kept) { return matmul(x, kept); });
 }
 Step kept_sums() {
-  return there_and_back([](const Tensor& x, const Tensor&) { return cumsum(sin(x), 1); }, [](const Tensor& x, const Tensor& kept) { return x * cos(kept); });
+  return there_and_back([](const Tensor& x, const Tensor&) { return cumsum(sin(x), 1); },
+                        [](const Tensor& x, const Tensor& kept) { return x * cos(kept); });
 }
 
 struct Model {
   const char* name;
   Step (*make)();
 };
-constexpr Model kModels[] = {{"matmuls", matmuls}, {"two_chains", two_chains}, {"training", training},
-                             {"convolutions", convolutions}, {"elementwise", elementwise}};
+constexpr Model kModels[] = {{"matmuls", matmuls},
+                             {"two_chains", two_chains},
+                             {"training", training},
+                             {"convolutions", convolutions},
+                             {"elementwise", elementwise}};
 /// On a GPU whose memory is too small for all that a step keeps.
 struct SpillingModel {
   Model model;
   double limit_mib;
 };
-constexpr SpillingModel kSpilling[] = {{{"spill_products", kept_products}, 4}, {{"spill_sums", kept_sums}, 4}, {{"spill_training", training}, 8}};
+constexpr SpillingModel kSpilling[] = {
+    {{"spill_products", kept_products}, 4}, {{"spill_sums", kept_sums}, 4}, {{"spill_training", training}, 8}};
 
 double mean_ms(const Step& step, int steps, const char* device = nullptr) {
   std::optional<DeviceScope> scope;
@@ -217,25 +224,29 @@ std::vector<Line> lines_of(const std::string& mode) {
 
 Row beside_best(const std::string& name, const Line& line, const char* goal) {
   const double best = std::min(line.cpu, line.gpu);
-  return {name, line.automatic, "ms", line.cpu < line.gpu ? "CPU alone" : "GPU alone", best, line.automatic / best, goal};
+  return {name, line.automatic,        "ms", line.cpu < line.gpu ? "CPU alone" : "GPU alone",
+          best, line.automatic / best, goal};
 }
 
 std::vector<Row> never_worse() {
   std::vector<Row> rows;
-  for (const Line& line : lines_of("adaptive_models")) rows.push_back(beside_best(text("adaptive_", line.name), line, "<= 1.05"));
+  for (const Line& line : lines_of("adaptive_models"))
+    rows.push_back(beside_best(text("adaptive_", line.name), line, "<= 1.05"));
   return rows;
 }
 
 std::vector<Row> never_worse_with_spills() {
   std::vector<Row> rows;
   for (const SpillingModel& one : kSpilling)
-    for (const Line& line : lines_of(text("adaptive_", one.model.name))) rows.push_back(beside_best(text("adaptive_", line.name), line, "<= 1.05"));
+    for (const Line& line : lines_of(text("adaptive_", one.model.name)))
+      rows.push_back(beside_best(text("adaptive_", line.name), line, "<= 1.05"));
   return rows;
 }
 
 std::vector<Row> contention() {
   std::vector<Row> rows;
-  for (const Line& line : lines_of("adaptive_contention")) rows.push_back(beside_best(text("adaptive_", line.name), line, "<= 1.1"));
+  for (const Line& line : lines_of("adaptive_contention"))
+    rows.push_back(beside_best(text("adaptive_", line.name), line, "<= 1.1"));
   return rows;
 }
 
@@ -246,7 +257,8 @@ std::vector<Row> two_programs() {
   };
   const auto rate = [] {
     Rate rate;
-    if (const auto child = run_child("tandem_bench", {"--child=adaptive_alone"}, kACoreEach)) std::istringstream(child->output) >> rate.steps >> rate.moves;
+    if (const auto child = run_child("tandem_bench", {"--child=adaptive_alone"}, kACoreEach))
+      std::istringstream(child->output) >> rate.steps >> rate.moves;
     return rate;
   };
   const Rate alone = rate();
@@ -257,8 +269,9 @@ std::vector<Row> two_programs() {
   if (alone.steps <= 0) return {};
   const double sum = first.steps + second.steps;
   const int moves = std::max(first.moves, second.moves);
-  return {{"adaptive_two_programs", sum, "steps/s", "one alone", alone.steps, sum / alone.steps, ">= 0.9"},
-          {"adaptive_two_programs_moves", static_cast<double>(moves), "moves", "goal 2 a minute", 2, moves / 2.0, "<= 1"}};
+  return {
+      {"adaptive_two_programs", sum, "steps/s", "one alone", alone.steps, sum / alone.steps, ">= 0.9"},
+      {"adaptive_two_programs_moves", static_cast<double>(moves), "moves", "goal 2 a minute", 2, moves / 2.0, "<= 1"}};
 }
 
 }  // namespace
@@ -278,7 +291,10 @@ bool run_adaptation_child(const std::string& mode) {
 
 std::vector<Benchmark> adaptation_benchmarks() {
   if (std::thread::hardware_concurrency() < 2) return {};  // a core each
-  return {{"adaptive_models", never_worse}, {"adaptive_spill", never_worse_with_spills}, {"adaptive_contention", contention}, {"adaptive_two_programs", two_programs}};
+  return {{"adaptive_models", never_worse},
+          {"adaptive_spill", never_worse_with_spills},
+          {"adaptive_contention", contention},
+          {"adaptive_two_programs", two_programs}};
 }
 
 }  // namespace tandem::bench

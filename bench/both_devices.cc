@@ -24,9 +24,11 @@ Tensor chain(Tensor x, const Tensor& w) {
 }
 
 const Work kWorks[] = {
-    {"both_matmul_chains", 60, [] { return Tensors{random_normal({1024, 1024}, 0, 0.03), random_normal({1024, 1024}, 0, 0.03)}; },
+    {"both_matmul_chains", 60,
+     [] { return Tensors{random_normal({1024, 1024}, 0, 0.03), random_normal({1024, 1024}, 0, 0.03)}; },
      [](const Tensors& t) { return Tensors{chain(t[0], t[1]), chain(t[1], t[0])}; }},
-    {"both_batched_matmul", 50, [] { return Tensors{random_normal({24, 1024, 1024}), random_normal({24, 1024, 1024})}; },
+    {"both_batched_matmul", 50,
+     [] { return Tensors{random_normal({24, 1024, 1024}), random_normal({24, 1024, 1024})}; },
      [](const Tensors& t) { return Tensors{matmul(t[0], t[1])}; }},
     {"both_cnn_forward", 800,  // the seeds' network
      [] {

@@ -38,12 +38,14 @@ std::optional<Child> run_child(const std::string& program, std::vector<std::stri
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   const double begin = now();
   pid_t child = 0;
-  const int failed = posix_spawn(&child, path.c_str(), &actions, nullptr, pointers(arguments).data(), pointers(environment).data());
+  const int failed =
+      posix_spawn(&child, path.c_str(), &actions, nullptr, pointers(arguments).data(), pointers(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   Child result;
   char part[4096];
-  for (ssize_t size; !failed && (size = read(ends[0], part, sizeof part)) > 0;) result.output.append(part, static_cast<std::size_t>(size));
+  for (ssize_t size; !failed && (size = read(ends[0], part, sizeof part)) > 0;)
+    result.output.append(part, static_cast<std::size_t>(size));
   close(ends[0]);
   int status = 0;
   rusage usage{};

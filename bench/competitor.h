@@ -15,8 +15,7 @@ class Competitor {
     CPU_ZERO(&set);
     CPU_SET(core, &set);
     sched_setaffinity(0, sizeof set, &set);
-    for (volatile bool go = true; go;) {
-    }
+    for (volatile bool go = true; go;) {}
   }
   ~Competitor() {
     kill(pid_, SIGKILL);

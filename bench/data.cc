@@ -40,11 +40,17 @@ double copy_of(const Tensor& x, std::vector<float>& to) {
   return now() - begin;
 }
 
-/// tf.data's times on this class of machine: 0.65 s and 3.9 s a pass. parse_single_example over TFRecord took 7.1 s while the pass of
-/// 0.65 s took 1.30 s in the same run.
+/// tf.data's times on this class of machine: 0.65 s and 3.9 s a pass. parse_single_example over TFRecord took 7.1 s
+/// while the pass of 0.65 s took 1.30 s in the same run.
 constexpr double kTfRecordSeconds = 3.5;
 Row against_tf(const std::string& name, double seconds, double tf_seconds, const std::string& goal) {
-  return {name, seconds * 1e3, "ms", "tf.data " + std::to_string(tf_seconds).substr(0, 4) + " s", tf_seconds * 1e3, seconds / tf_seconds, goal};
+  return {name,
+          seconds * 1e3,
+          "ms",
+          "tf.data " + std::to_string(tf_seconds).substr(0, 4) + " s",
+          tf_seconds * 1e3,
+          seconds / tf_seconds,
+          goal};
 }
 
 std::vector<Row> slices_batch() {
@@ -53,7 +59,8 @@ std::vector<Row> slices_batch() {
   const Dataset batches = source.slices().batch(kBatch);
   const Pair times = compare([&] { return pass(batches); }, [&] { return copy_of(source.x, target); });
   return {against_tf("data_slices_batch", times.ours, 0.65, "<= 0.033"),
-          {"data_slices_batch_copy", times.ours * 1e3, "ms", "memcpy of the rows", times.reference * 1e3, times.ours / times.reference, ""}};
+          {"data_slices_batch_copy", times.ours * 1e3, "ms", "memcpy of the rows", times.reference * 1e3,
+           times.ours / times.reference, ""}};
 }
 
 std::vector<Row> map_shuffle_batch() {
@@ -82,7 +89,8 @@ std::vector<Row> map_shuffle_batch() {
   };
   const Pair times = compare([&] { return pass(batches); }, loop);
   return {against_tf("data_map_shuffle_batch", times.ours, 3.9, "<= 0.02"),
-          {"data_map_shuffle_batch_loop", times.ours * 1e3, "ms", "the same as a C++ loop", times.reference * 1e3, times.ours / times.reference, ""}};
+          {"data_map_shuffle_batch_loop", times.ours * 1e3, "ms", "the same as a C++ loop", times.reference * 1e3,
+           times.ours / times.reference, ""}};
 }
 
 /// Batches of whole images in a random order: how near a gather comes to memcpy.
@@ -103,20 +111,24 @@ std::vector<Row> gather_bandwidth() {
   };
   const Pair times = compare([&] { return pass(batches); }, copies, 15);
   const double gigabytes = static_cast<double>(images.spec().bytes()) * 1e-9;
-  return {{"data_gather_bandwidth", gigabytes / times.ours, "GB/s", "memcpy", gigabytes / times.reference, times.reference / times.ours, ">= 0.7"}};
+  return {{"data_gather_bandwidth", gigabytes / times.ours, "GB/s", "memcpy", gigabytes / times.reference,
+           times.reference / times.ours, ">= 0.7"}};
 }
 
 /// A consumer that computes 1.0 of the time the input takes 0.8 of: its share of waiting.
 std::vector<Row> overlap() {
   auto spin = [](double seconds) {
     const double end = now() + seconds;
-    while (now() < end) {
-    }
+    while (now() < end) {}
   };
-  const Dataset dataset = Dataset::range(300).map(ElementFunction([spin](const Tensor& x) {
-                                               spin(0.0008);
-                                               return x;
-                                             }, Recording::never)).prefetch();
+  const Dataset dataset = Dataset::range(300)
+                              .map(ElementFunction(
+                                  [spin](const Tensor& x) {
+                                    spin(0.0008);
+                                    return x;
+                                  },
+                                  Recording::never))
+                              .prefetch();
   double best = 1;
   for (int round = 0; round < 3; ++round) {
     DatasetIterator batches = dataset.iterate();
@@ -145,13 +157,18 @@ std::size_t resident_bytes() {
 std::vector<Row> stream_memory() {
   constexpr std::int64_t kFloats = 1 << 22;
   constexpr std::size_t kBudget = std::size_t{256} << 20;
-  const Dataset stream = Dataset::range(600).map(ElementFunction([](const Tensor& x) { return fill({kFloats}, static_cast<double>(x.item<int>())); }, Recording::never)).prefetch();
+  const Dataset stream =
+      Dataset::range(600)
+          .map(ElementFunction([](const Tensor& x) { return fill({kFloats}, static_cast<double>(x.item<int>())); },
+                               Recording::never))
+          .prefetch();
   const std::size_t before = resident_bytes();
   std::size_t most = before;
   DatasetIterator elements = stream.iterate(kBudget);
   while (elements.next()) most = std::max(most, resident_bytes());
   const auto megabytes = [](std::size_t bytes) { return static_cast<double>(bytes) * 1e-6; };
-  return {{"data_stream_10gb", megabytes(most - before), "MB", "the byte budget", megabytes(kBudget), megabytes(most - before) / megabytes(kBudget), "<= 1.3"}};
+  return {{"data_stream_10gb", megabytes(most - before), "MB", "the byte budget", megabytes(kBudget),
+           megabytes(most - before) / megabytes(kBudget), "<= 1.3"}};
 }
 
 /// A file in the folder for temporary files, removed again.
@@ -173,10 +190,12 @@ std::vector<Row> tfrecord() {
     }
   }
   const std::vector<FeatureSpec> features{{"x", DType::f32, {kColumns}}, {"y", DType::i64, {}}};
-  const Dataset batches = tfrecord_dataset({file.path}).map([&](const Tensor& record) {
-    const Tensors parsed = parse_single_example(record, features);
-    return std::pair(parsed[0], parsed[1]);
-  }).batch(kBatch);
+  const Dataset batches = tfrecord_dataset({file.path})
+                              .map([&](const Tensor& record) {
+                                const Tensors parsed = parse_single_example(record, features);
+                                return std::pair(parsed[0], parsed[1]);
+                              })
+                              .batch(kBatch);
   auto read = [&] {
     const double begin = now();
     data::ByteFile bytes(file.path, data::Compression::none);
@@ -184,7 +203,8 @@ std::vector<Row> tfrecord() {
     return now() - begin;
   };
   const Pair times = compare([&] { return pass(batches); }, read, 3);
-  return {{"data_tfrecord_examples", kRows / times.ours * 1e-6, "M/s", "reading the bytes", kRows / times.reference * 1e-6, times.reference / times.ours, ""},
+  return {{"data_tfrecord_examples", kRows / times.ours * 1e-6, "M/s", "reading the bytes",
+           kRows / times.reference * 1e-6, times.reference / times.ours, ""},
           against_tf("data_tfrecord_parse", times.ours, kTfRecordSeconds, "<= 0.05")};
 }
 
@@ -194,7 +214,8 @@ std::vector<Row> csv() {
     std::ofstream out(file.path);
     const Tensor numbers = random_normal({1000, 10}, 0, 100);
     std::string block;
-    for (std::int64_t i = 0; i < numbers.size(); ++i) block += std::to_string(numbers.data<float>()[static_cast<std::size_t>(i)]) + (i % 10 == 9 ? '\n' : ',');
+    for (std::int64_t i = 0; i < numbers.size(); ++i)
+      block += std::to_string(numbers.data<float>()[static_cast<std::size_t>(i)]) + (i % 10 == 9 ? '\n' : ',');
     for (std::size_t written = 0; written < 100'000'000; written += block.size()) out << block;
   }
   const Dataset batches = csv_dataset({file.path}, {.columns = std::vector<CsvColumn>(10)}).batch(1024);
@@ -207,8 +228,9 @@ std::vector<Row> csv() {
 }  // namespace
 
 std::vector<Benchmark> data_benchmarks() {
-  return {{"data_tfrecord_examples", tfrecord}, {"data_csv_100mb", csv},
-          {"data_slices_batch", slices_batch}, {"data_map_shuffle_batch", map_shuffle_batch}, {"data_gather_bandwidth", gather_bandwidth}, {"data_overlap_wait", overlap},
+  return {{"data_tfrecord_examples", tfrecord},        {"data_csv_100mb", csv},
+          {"data_slices_batch", slices_batch},         {"data_map_shuffle_batch", map_shuffle_batch},
+          {"data_gather_bandwidth", gather_bandwidth}, {"data_overlap_wait", overlap},
           {"data_stream_10gb", stream_memory}};
 }
 

@@ -16,8 +16,9 @@ std::vector<Row> event() {
   const Tensor a = Tensor::from({1.f}, {1});
   const Decision* decision = &explain(a);
   const double ns = seconds_of([&] {
-    for (int i = 0; i < 100; ++i) event_ring().record(decision, ticks(), ticks());
-  }) / 100 * 1e9;
+                      for (int i = 0; i < 100; ++i) event_ring().record(decision, ticks(), ticks());
+                    }) /
+                    100 * 1e9;
   return {{"event_sink_record", ns, "ns", "goal 25 ns", 25, ns / 25, "<= 1"}};
 }
 
@@ -46,7 +47,8 @@ std::vector<Row> first_result() {
 }  // namespace
 
 std::vector<Benchmark> eager_benchmarks() {
-  return {{"eager_add_2x2", add_2x2}, {"event_sink", event}, {"system_allocations", pool}, {"first_result", first_result}};
+  return {
+      {"eager_add_2x2", add_2x2}, {"event_sink", event}, {"system_allocations", pool}, {"first_result", first_result}};
 }
 
 }  // namespace tandem::bench

@@ -1,4 +1,5 @@
-// Elementwise ops on a million floats: beside the copy bandwidth of the same sizes. PyTorch's times come from bench/torch_rows.py.
+// Elementwise ops on a million floats: beside the copy bandwidth of the same sizes. PyTorch's times come from
+// bench/torch_rows.py.
 #include "bench/harness.h"
 #include "bench/limits.h"
 #include "tandem/tandem.h"
@@ -10,8 +11,8 @@ constexpr std::int64_t kCount = 1 << 20;
 
 std::vector<Row> add_1m() {
   const Tensor a = random_normal({kCount}), b = random_normal({kCount});
-  const Pair pair = compare([&] { return seconds_of([&] { add(a, b); }); },
-                            [] { return 1 / copy_gb_per_s(kCount * 4); });
+  const Pair pair =
+      compare([&] { return seconds_of([&] { add(a, b); }); }, [] { return 1 / copy_gb_per_s(kCount * 4); });
   const double ours = 3.0 * 4 * kCount / pair.ours * 1e-9, copy = 1 / pair.reference;
   return {{"add_1m", ours, "GB/s", "copy bandwidth, 4 MB", copy, ours / copy, ">= 0.85"}};
 }

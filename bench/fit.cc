@@ -22,7 +22,8 @@ double step_seconds(const char* device, Sequential& model, const Tensor& x, cons
   return best;
 }
 
-const CompileOptions kClassifier{.optimizer = "adam", .loss = "sparse_categorical_crossentropy", .metrics = {"accuracy"}};
+const CompileOptions kClassifier{
+    .optimizer = "adam", .loss = "sparse_categorical_crossentropy", .metrics = {"accuracy"}};
 
 std::vector<Row> on_gpu() {
   if (!gpu()) return {};
@@ -37,9 +38,11 @@ std::vector<Row> on_gpu() {
     model.compile(kClassifier);
     return step_seconds(device, model, images, labels, 64);
   };
-  const Pair pictures = compare([&] { return picture_seconds("/GPU:0"); }, [&] { return picture_seconds("/CPU:0"); }, 2);
+  const Pair pictures =
+      compare([&] { return picture_seconds("/GPU:0"); }, [&] { return picture_seconds("/CPU:0"); }, 2);
   return {{"gpu_fit_dense_64_10_step", small * 1e6, "us", "goal 200 us", 200, small / 200e-6, "<= 1"},
-          {"gpu_fit_cnn_step", pictures.ours * 1e3, "ms", "CPU backend", pictures.reference * 1e3, pictures.ours / pictures.reference, "<= 2"}};
+          {"gpu_fit_cnn_step", pictures.ours * 1e3, "ms", "CPU backend", pictures.reference * 1e3,
+           pictures.ours / pictures.reference, "<= 2"}};
 }
 
 /// A line of /proc/self/status in MB.

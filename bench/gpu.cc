@@ -29,7 +29,8 @@ std::vector<Row> matmul_rows() {
   const Pair large = gpu_and_cpu([&] { matmul(a, b); });
   const double flops = 2.0 * 1024 * 1024 * 1024 * 1e-9, ours = flops / large.ours, cpu = flops / large.reference;
   const Tensor x = random_normal({32, 784}), w = random_normal({784, 128});
-  const Tensor pictures = random_normal({256, 21632}), few = random_normal({21632, 10});  // the dense layer of the seeds' CNN
+  const Tensor pictures = random_normal({256, 21632}),
+               few = random_normal({21632, 10});  // the dense layer of the seeds' CNN
   return {{"gpu_matmul_1024", ours, "GFLOPS", "CPU backend", cpu, ours / cpu, ">= 0.85"},
           beside_cpu("gpu_matmul_32x784x128", gpu_and_cpu([&] { matmul(x, w); }), "<= 2.5"),
           beside_cpu("gpu_matmul_256x21632x10", gpu_and_cpu([&] { matmul(pictures, few); }), "<= 2.5")};
@@ -45,14 +46,15 @@ std::vector<Row> convolution_rows() {
   std::vector<Row> rows;
   const int threads = Cores::process().threads();
   for (const Convolution& c : {Convolution{"3to32", 64, 28, 3, 32}, Convolution{"32to64", 32, 26, 32, 64}}) {
-    const Tensor x = random_normal({c.batch, c.size, c.size, c.channels}), w = random_normal({3, 3, c.channels, c.outputs});
+    const Tensor x = random_normal({c.batch, c.size, c.size, c.channels}),
+                 w = random_normal({3, 3, c.channels, c.outputs});
     const Tensor dy = conv2d(x, w);
     auto row = [&](const char* what, ConvKind kind, auto body) {
-      const Pair pair = compare([&] { return gpu_seconds_of(body); }, [&] {
-        return onednn_direct_conv_seconds(kind, c.batch, c.size, c.size, c.channels, c.outputs, 3, threads);
-      });
-      rows.push_back({text("gpu_conv2d_", what, "_", c.name), pair.ours * 1e3, "ms", "oneDNN direct, NHWC", pair.reference * 1e3,
-                      pair.ours / pair.reference, "<= 1.43"});
+      const Pair pair = compare(
+          [&] { return gpu_seconds_of(body); },
+          [&] { return onednn_direct_conv_seconds(kind, c.batch, c.size, c.size, c.channels, c.outputs, 3, threads); });
+      rows.push_back({text("gpu_conv2d_", what, "_", c.name), pair.ours * 1e3, "ms", "oneDNN direct, NHWC",
+                      pair.reference * 1e3, pair.ours / pair.reference, "<= 1.43"});
     };
     row("forward", ConvKind::forward, [&] { conv2d(x, w); });
     row("backprop_input", ConvKind::backward_data, [&] { conv2d_backprop_input(w, dy, x.shape(), {}); });
@@ -74,13 +76,15 @@ std::vector<Row> elementwise_rows() {
 std::vector<Row> row_rows() {
   if (!gpu()) return {};
   const Tensor logits = random_normal({1024, 1000}), ten = random_normal({100'000, 10}), bias = random_normal({10});
-  const Tensor image = random_normal({32, 32, 32, 32}), pooled = max_pool2d(image), grad = random_normal(pooled.shape());
+  const Tensor image = random_normal({32, 32, 32, 32}), pooled = max_pool2d(image),
+               grad = random_normal(pooled.shape());
   const Attrs window = make_attrs(max_pool2d_grad_op, Ints{2, 2}, Ints{2, 2}, "valid");
   return {beside_cpu("gpu_softmax_1024x1000", gpu_and_cpu([&] { softmax(logits); }), "<= 2.5"),
           beside_cpu("gpu_softmax_100000x10", gpu_and_cpu([&] { softmax(ten); }), "<= 2.5"),
           beside_cpu("gpu_broadcast_rows_of_10", gpu_and_cpu([&] { add(ten, bias); }), "<= 2.5"),
           beside_cpu("gpu_max_pool2d", gpu_and_cpu([&] { max_pool2d(image); }), "<= 2.5"),
-          beside_cpu("gpu_max_pool2d_grad", gpu_and_cpu([&] { apply(max_pool2d_grad_op, {image, pooled, grad}, window); }), "<= 2.5")};
+          beside_cpu("gpu_max_pool2d_grad",
+                     gpu_and_cpu([&] { apply(max_pool2d_grad_op, {image, pooled, grad}, window); }), "<= 2.5")};
 }
 
 std::vector<Row> launch_row() {
@@ -134,8 +138,8 @@ std::vector<Row> concurrency() {
   if (!gpu() || Cores::process().threads() < 2) return {};
   double ratio = 1e9, together = 0, slower = 0;
   for (int i = 0; i < 3; ++i) {
-    const auto child = run_child("tandem_bench", {"--child=two_devices"},
-                                 {kPoclAsGpu, "TANDEM_CPU_CORES=0", "TANDEM_OPENCL_CORES=1"});
+    const auto child =
+        run_child("tandem_bench", {"--child=two_devices"}, {kPoclAsGpu, "TANDEM_CPU_CORES=0", "TANDEM_OPENCL_CORES=1"});
     double both = 1e9, cpu = 0, gpu = 0;
     if (!child || !(std::istringstream(child->output) >> both >> cpu >> gpu)) return {};
     if (both / std::max(cpu, gpu) >= ratio) continue;
@@ -232,7 +236,8 @@ std::vector<Benchmark> gpu_benchmarks() {
           {"gpu_elementwise", elementwise_rows},
           {"gpu_rows", row_rows},
           {"gpu_launch", launch_row},
-          {"gpu_first_result", [] { return warm_start("gpu_first_result_warm", "tandem_bench", {"--child=first_gpu_result"}); }},
+          {"gpu_first_result",
+           [] { return warm_start("gpu_first_result_warm", "tandem_bench", {"--child=first_gpu_result"}); }},
           {"gpu_devices", [] { return warm_start("gpu_devices_warm", "tandem", {"devices"}); }},
           {"gpu_beside_cpu", cpu_beside_gpu},
           {"gpu_concurrency", concurrency},

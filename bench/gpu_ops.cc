@@ -1,4 +1,5 @@
-// Every op on /GPU:0 against the CPU backend, about a million elements each: where a kernel lags behind, this table shows it.
+// Every op on /GPU:0 against the CPU backend, about a million elements each: where a kernel lags behind, this table
+// shows it.
 #include <map>
 #include <cstdio>
 
@@ -30,7 +31,8 @@ std::vector<Call> long_sample(const OpDef& op) {
   const auto dtypes = sample_dtypes(op);
   const bool has_f32 = std::ranges::find(dtypes, DType::f32) != dtypes.end();
   for (const OpSample& sample : samples(op, has_f32 ? DType::f32 : dtypes.front())) {
-    const bool fits = std::ranges::any_of(sample.inputs, [](const SampleInput& in) { return in.spec.shape() == Shape{1000}; });
+    const bool fits =
+        std::ranges::any_of(sample.inputs, [](const SampleInput& in) { return in.spec.shape() == Shape{1000}; });
     if (!fits) continue;
     Call call{{}, sample.attrs};
     for (const SampleInput& in : sample.inputs)
@@ -46,7 +48,8 @@ std::multimap<std::string_view, Call> sized_calls() {
   auto add = [&](const OpDef& op, Tensors inputs, const auto&... attrs) {
     calls.emplace(op.name, Call{std::move(inputs), make_attrs(op, attrs...)});
   };
-  const Tensor matrix = random_normal({1024, 1024}), tall = random_normal({100'000, 10}), wide = random_normal({100, 10'000});
+  const Tensor matrix = random_normal({1024, 1024}), tall = random_normal({100'000, 10}),
+               wide = random_normal({100, 10'000});
   const Tensor cube = random_normal({64, 128, 128}), image = random_normal({32, 32, 32, 32});
   const Ints two{2, 2};
   for (const OpDef* op : {&reduce_sum_op, &reduce_mean_op, &reduce_max_op})
@@ -111,14 +114,16 @@ std::vector<Row> gpu_op_rows(const std::vector<std::string>& names) {
   if (!gpu()) return {};
   const auto sized = sized_calls();
   auto wanted = [&](std::string_view op) {
-    return names.empty() || std::ranges::any_of(names, [&](const std::string& name) { return op.find(name) != std::string_view::npos; });
+    return names.empty() ||
+           std::ranges::any_of(names, [&](const std::string& name) { return op.find(name) != std::string_view::npos; });
   };
   std::vector<Row> rows;
   for (const OpDef* op : op_list()) {
     if (op->view || !wanted(op->name)) continue;
     std::vector<Call> calls = op->scalar ? long_sample(*op) : std::vector<Call>{};
     for (auto [at, end] = sized.equal_range(op->name); at != end; ++at) calls.push_back(at->second);
-    if (gpu()->kernels().of(*op).empty()) std::fprintf(stderr, "%s has no kernel on the GPU\n", std::string(op->name).c_str());
+    if (gpu()->kernels().of(*op).empty())
+      std::fprintf(stderr, "%s has no kernel on the GPU\n", std::string(op->name).c_str());
     for (std::size_t i = 0; i < calls.size(); ++i)
       rows.push_back(timed(*op, calls.size() == 1 ? std::string(op->name) : text(op->name, "/", i + 1), calls[i]));
   }

@@ -24,13 +24,15 @@ std::vector<Row> executor() {
   for (const bool events : {false, true}) {
     set_events_enabled(events);
     const double us = seconds_of([&] { chain(a, b); }) * 1e6 / 1000, goal = events ? 0.06 : 0.03;
-    rows.push_back({events ? "executor_op_events" : "executor_op", us, "us", events ? "goal 0.06 us" : "goal 0.03 us", goal, us / goal, "<= 1"});
+    rows.push_back({events ? "executor_op_events" : "executor_op", us, "us", events ? "goal 0.06 us" : "goal 0.03 us",
+                    goal, us / goal, "<= 1"});
   }
   set_events_enabled(true);
   return rows;
 }
 
-/// A recurrence written by hand: h of every turn goes to a row of an array. Growing linearly, a turn takes the same in long loops.
+/// A recurrence written by hand: h of every turn goes to a row of an array. Growing linearly, a turn takes the same in
+/// long loops.
 std::vector<Row> loop_arrays() {
   const auto us_a_turn = [](std::int64_t turns) {
     const Tensor x = random_normal({turns, 256});
@@ -38,20 +40,23 @@ std::vector<Row> loop_arrays() {
       return while_loop([turns](const Tensors& v) { return less(v[0], Tensor::scalar(turns, DType::i64)); },
                         [&](const Tensors& v) {
                           const Tensor h = tanh(v[1] + gather(rows, v[0]));
-                          return Tensors{v[0] + 1, h, tensor_scatter_nd_update(v[2], reshape(v[0], Shape({1, 1})), expand_dims(h, 0))};
+                          return Tensors{
+                              v[0] + 1, h,
+                              tensor_scatter_nd_update(v[2], reshape(v[0], Shape({1, 1})), expand_dims(h, 0))};
                         },
                         {Tensor::scalar(std::int64_t{0}, DType::i64), zeros({256}), zeros(rows.shape())})[2];
     });
     return [x, loop, turns] {
       return 1e6 / static_cast<double>(turns) * seconds_of([&] {
-        GradientTape tape;
-        tape.watch(x);
-        tape.gradient(reduce_sum(loop(x)), Tensors{x})[0].data<float>();
-      });
+               GradientTape tape;
+               tape.watch(x);
+               tape.gradient(reduce_sum(loop(x)), Tensors{x})[0].data<float>();
+             });
     };
   };
   const Pair pair = compare(us_a_turn(6400), us_a_turn(400));
-  return {{"graph_loop_array", pair.ours, "us", "a turn of 16 times fewer", pair.reference, pair.ours / pair.reference, "<= 2"}};
+  return {{"graph_loop_array", pair.ours, "us", "a turn of 16 times fewer", pair.reference, pair.ours / pair.reference,
+           "<= 2"}};
 }
 
 /// Eight chains of small ops that meet at the end: each op is too small for several cores, all together are not.
@@ -73,8 +78,10 @@ std::vector<Row> bundles() {
   one_by_one(x, w);
   set_pass_enabled("bundle", true);
   set_pass_enabled("stage", true);
-  const Pair pair = compare([&] { return seconds_of([&] { bundled(x, w); }); }, [&] { return seconds_of([&] { one_by_one(x, w); }); });
-  return {{"graph_bundles", pair.ours * 1e6, "us", "op by op", pair.reference * 1e6, pair.ours / pair.reference, "<= 0.75"}};
+  const Pair pair = compare([&] { return seconds_of([&] { bundled(x, w); }); },
+                            [&] { return seconds_of([&] { one_by_one(x, w); }); });
+  return {{"graph_bundles", pair.ours * 1e6, "us", "op by op", pair.reference * 1e6, pair.ours / pair.reference,
+           "<= 0.75"}};
 }
 
 /// Four small layers at batch 32. How much a second core brings depends on the way between the cores; it must not cost.
@@ -89,16 +96,20 @@ std::vector<Row> stages() {
   set_pass_enabled("stage", false);
   one_by_one(x, w, b);
   set_pass_enabled("stage", true);
-  const Pair pair = compare([&] { return seconds_of([&] { staged(x, w, b); }); }, [&] { return seconds_of([&] { one_by_one(x, w, b); }); });
-  return {{"graph_stages", pair.ours * 1e6, "us", "op by op", pair.reference * 1e6, pair.ours / pair.reference, "<= 1.05"}};
+  const Pair pair = compare([&] { return seconds_of([&] { staged(x, w, b); }); },
+                            [&] { return seconds_of([&] { one_by_one(x, w, b); }); });
+  return {
+      {"graph_stages", pair.ours * 1e6, "us", "op by op", pair.reference * 1e6, pair.ours / pair.reference, "<= 1.05"}};
 }
 
 std::vector<Row> mean_square() {
   const Tensor x = random_normal({1000, 1000});
   auto f = function([](Tensor t) { return reduce_mean(square(t)); });
-  const Pair pair = compare([&] { return seconds_of([&] { f(x); }); },
-                            [&] { return mean_square_seconds(x.data<float>().data(), x.size(), Cores::process().threads()); });
-  return {{"graph_mean_square", pair.ours * 1e6, "us", "hand-written loop", pair.reference * 1e6, pair.ours / pair.reference, "<= 1.2"}};
+  const Pair pair =
+      compare([&] { return seconds_of([&] { f(x); }); },
+              [&] { return mean_square_seconds(x.data<float>().data(), x.size(), Cores::process().threads()); });
+  return {{"graph_mean_square", pair.ours * 1e6, "us", "hand-written loop", pair.reference * 1e6,
+           pair.ours / pair.reference, "<= 1.2"}};
 }
 
 std::vector<Row> twelve() {
@@ -111,28 +122,35 @@ std::vector<Row> twelve() {
   for (std::size_t i = 0; i < 1000; ++i)
     if (std::abs(ours[i] - twelve_ops(x.data<float>()[i], y.data<float>()[i])) > 1e-5f) return {};
   std::vector<float> out(kMillion);
-  const Pair pair = compare([&] { return seconds_of([&] { f(x, y); }); }, [&] {
-    return twelve_ops_seconds(x.data<float>().data(), y.data<float>().data(), out.data(), kMillion, Cores::process().threads());
-  });
-  return {{"graph_twelve_ops_1m", pair.ours * 1e6, "us", "hand-written loop", pair.reference * 1e6, pair.ours / pair.reference, "<= 1.15"}};
+  const Pair pair = compare([&] { return seconds_of([&] { f(x, y); }); },
+                            [&] {
+                              return twelve_ops_seconds(x.data<float>().data(), y.data<float>().data(), out.data(),
+                                                        kMillion, Cores::process().threads());
+                            });
+  return {{"graph_twelve_ops_1m", pair.ours * 1e6, "us", "hand-written loop", pair.reference * 1e6,
+           pair.ours / pair.reference, "<= 1.15"}};
 }
 
 /// Variables of the layers are arguments: a constant could be laid out beforehand.
 std::vector<Row> dense_forward() {
   constexpr std::int64_t kSamples = 10'000, kBatch = 1024;
   const Tensor x = random_normal({kSamples, 100});
-  const Variable w1(random_normal({100, 64}, 0, 0.1)), b1(zeros({64})), w2(random_normal({64, 10}, 0, 0.1)), b2(zeros({10}));
+  const Variable w1(random_normal({100, 64}, 0, 0.1)), b1(zeros({64})), w2(random_normal({64, 10}, 0, 0.1)),
+      b2(zeros({10}));
   auto f = function([&](Tensor batch) { return bias_add(matmul(relu(bias_add(matmul(batch, w1), b1)), w2), b2); });
   const double ms = 1e3 * seconds_of([&] {
-    for (std::int64_t first = 0; first < kSamples; first += kBatch) f(slice(x, {first, 0}, {std::min(kBatch, kSamples - first), 100}));
-  });
+                      for (std::int64_t first = 0; first < kSamples; first += kBatch)
+                        f(slice(x, {first, 0}, {std::min(kBatch, kSamples - first), 100}));
+                    });
   return {{"dense_forward_10000x100", ms, "ms", "PyTorch", 0, 0, "<= 0.6"}};
 }
 
-/// The seeds' network. TensorFlow's tf.function took 3.2 ms on the machine of the goal; `scripts/bench --peers` measures it here.
+/// The seeds' network. TensorFlow's tf.function took 3.2 ms on the machine of the goal; `scripts/bench --peers`
+/// measures it here.
 std::vector<Row> cnn_forward() {
   const Tensor images = random_normal({64, 28, 28, 3});
-  const Variable kernel(random_normal({3, 3, 3, 32}, 0, 0.1)), b1(zeros({32})), w(random_normal({26 * 26 * 32, 10}, 0, 0.1)), b2(zeros({10}));
+  const Variable kernel(random_normal({3, 3, 3, 32}, 0, 0.1)), b1(zeros({32})),
+      w(random_normal({26 * 26 * 32, 10}, 0, 0.1)), b2(zeros({10}));
   auto f = function([&](Tensor x) {
     const Tensor h = relu(bias_add(conv2d(x, kernel), b1));
     return bias_add(matmul(reshape(h, Shape({64, 26 * 26 * 32})), w), b2);
@@ -156,7 +174,8 @@ std::vector<Row> fit_step() {
         return (now() - start) / (kSamples / 32);
       },
       [&] { return dense_step_seconds(32, 100, 64, 10, kSamples / 32); }, 3);
-  return {{"fit_dense_64_10_step", pair.ours * 1e6, "us", "hand-written, OpenBLAS", pair.reference * 1e6, pair.ours / pair.reference, "<= 1.2"},
+  return {{"fit_dense_64_10_step", pair.ours * 1e6, "us", "hand-written, OpenBLAS", pair.reference * 1e6,
+           pair.ours / pair.reference, "<= 1.2"},
           {"fit_first_step", first, "ms", "goal 100 ms", 100, first / 100, "<= 1"}};
 }
 
@@ -205,13 +224,24 @@ std::vector<Row> new_size() {
   };
   seconds(open), seconds(fresh);
   const Pair pair = compare([&] { return ++size, seconds(open); }, [&] { return ++size, seconds(fresh); });
-  return {{"graph_new_size", pair.ours * 1e6, "us", "a trace for the size", pair.reference * 1e6, pair.ours / pair.reference, "<= 1.2"}};
+  return {{"graph_new_size", pair.ours * 1e6, "us", "a trace for the size", pair.reference * 1e6,
+           pair.ours / pair.reference, "<= 1.2"}};
 }
 
 }  // namespace
 
 std::vector<Benchmark> graph_benchmarks() {
-  return {{"executor", executor}, {"graph_bundles", bundles}, {"graph_stages", stages}, {"graph_loop_array", loop_arrays}, {"graph_mean_square", mean_square}, {"graph_twelve_ops", twelve}, {"dense_forward", dense_forward}, {"cnn_forward", cnn_forward}, {"fit_step", fit_step}, {"tracing", tracing}, {"graph_new_size", new_size}};
+  return {{"executor", executor},
+          {"graph_bundles", bundles},
+          {"graph_stages", stages},
+          {"graph_loop_array", loop_arrays},
+          {"graph_mean_square", mean_square},
+          {"graph_twelve_ops", twelve},
+          {"dense_forward", dense_forward},
+          {"cnn_forward", cnn_forward},
+          {"fit_step", fit_step},
+          {"tracing", tracing},
+          {"graph_new_size", new_size}};
 }
 
 }  // namespace tandem::bench

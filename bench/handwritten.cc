@@ -58,7 +58,8 @@ double mean_square_seconds(const float* x, std::int64_t count, int threads) {
   return seconds_of([&] {
     const std::int64_t slices = threads * 8, per = (count + slices - 1) / slices;
     parallel(slices, [&](std::int64_t s) {
-      partial[static_cast<std::size_t>(s)] = sum_of_squares(x + s * per, std::max<std::int64_t>(0, std::min(per, count - s * per)));
+      partial[static_cast<std::size_t>(s)] =
+          sum_of_squares(x + s * per, std::max<std::int64_t>(0, std::min(per, count - s * per)));
     });
     float sum = 0;
     for (float p : partial) sum += p;
@@ -121,15 +122,18 @@ double dense_step_seconds(int batch, int in, int hidden, int out, int steps) {
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = std::sin(0.37f * static_cast<float>(i));
   for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<int>(i * 7 % static_cast<std::size_t>(out));
   const auto size = [](int a, int b) { return static_cast<std::size_t>(a * b); };
-  std::vector<float> x(size(batch, in)), h(size(batch, hidden)), p(size(batch, out)), dp(size(batch, out)), dh(size(batch, hidden));
+  std::vector<float> x(size(batch, in)), h(size(batch, hidden)), p(size(batch, out)), dp(size(batch, out)),
+      dh(size(batch, hidden));
   std::vector<int> y(static_cast<std::size_t>(batch));
   double loss = 0, right = 0, t = 0;
   const auto step = [&](int at) {
     std::copy_n(data.data() + at * batch * in, batch * in, x.data());
     std::copy_n(labels.data() + at * batch, batch, y.data());
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, batch, hidden, in, 1, x.data(), in, w1.w.data(), hidden, 0, h.data(), hidden);
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, batch, hidden, in, 1, x.data(), in, w1.w.data(), hidden, 0,
+                h.data(), hidden);
     add_bias(h.data(), b1.w.data(), batch, hidden, true);
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, batch, out, hidden, 1, h.data(), hidden, w2.w.data(), out, 0, p.data(), out);
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, batch, out, hidden, 1, h.data(), hidden, w2.w.data(), out, 0,
+                p.data(), out);
     add_bias(p.data(), b2.w.data(), batch, out, false);
     for (int i = 0; i < batch; ++i) {
       float* row = p.data() + i * out;
@@ -141,11 +145,14 @@ double dense_step_seconds(int batch, int in, int hidden, int out, int steps) {
       for (int j = 0; j < out; ++j) dp[static_cast<std::size_t>(i * out + j)] /= sum * static_cast<float>(batch);
       dp[static_cast<std::size_t>(i * out + y[static_cast<std::size_t>(i)])] -= 1.0f / static_cast<float>(batch);
     }
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, hidden, out, batch, 1, h.data(), hidden, dp.data(), out, 0, w2.g.data(), out);
+    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, hidden, out, batch, 1, h.data(), hidden, dp.data(), out, 0,
+                w2.g.data(), out);
     column_sums(dp.data(), b2.g.data(), batch, out);
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, batch, hidden, out, 1, dp.data(), out, w2.w.data(), out, 0, dh.data(), hidden);
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, batch, hidden, out, 1, dp.data(), out, w2.w.data(), out, 0,
+                dh.data(), hidden);
     for (std::size_t i = 0; i < dh.size(); ++i) dh[i] = h[i] > 0 ? dh[i] : 0;
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, in, hidden, batch, 1, x.data(), in, dh.data(), hidden, 0, w1.g.data(), hidden);
+    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, in, hidden, batch, 1, x.data(), in, dh.data(), hidden, 0,
+                w1.g.data(), hidden);
     column_sums(dh.data(), b1.g.data(), batch, hidden);
     t += 1;
     const auto rate = static_cast<float>(0.001 * std::sqrt(1 - std::pow(0.999, t)) / (1 - std::pow(0.9, t)));

@@ -52,8 +52,8 @@ struct ThreadedOpenBlas {
   Sgemm sgemm = nullptr;
   SetThreads set_threads = nullptr;
   ThreadedOpenBlas() {
-    void* library = dlopen("/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0",
-                           RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    void* library =
+        dlopen("/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0", RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
     if (!library) return;
     sgemm = reinterpret_cast<Sgemm>(dlsym(library, "cblas_sgemm"));
     set_threads = reinterpret_cast<SetThreads>(dlsym(library, "openblas_set_num_threads"));
@@ -160,18 +160,17 @@ double onednn_direct_conv_seconds(ConvKind kind, int batch, int height, int widt
   dnnl::stream stream(engine);
   const Conv conv = make_conv(kind, batch, height, width, in_channels, out_channels, kernel, engine);
   const bool data = kind == ConvKind::backward_data, weights = kind == ConvKind::backward_weights;
-  const std::unordered_map<int, memory> args{
-      {data ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, conv.src},
-      {weights ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS, conv.weights},
-      {data || weights ? DNNL_ARG_DIFF_DST : DNNL_ARG_DST, conv.dst}};
+  const std::unordered_map<int, memory> args{{data ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, conv.src},
+                                             {weights ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS, conv.weights},
+                                             {data || weights ? DNNL_ARG_DIFF_DST : DNNL_ARG_DST, conv.dst}};
   return best_seconds([&] {
     conv.primitive.execute(stream, args);
     stream.wait();
   });
 }
 
-const char* onednn_direct_conv_name(ConvKind kind, int batch, int height, int width, int in_channels,
-                                    int out_channels, int kernel) {
+const char* onednn_direct_conv_name(ConvKind kind, int batch, int height, int width, int in_channels, int out_channels,
+                                    int kernel) {
   static thread_local std::string name;
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   name = make_conv(kind, batch, height, width, in_channels, out_channels, kernel, engine).name;

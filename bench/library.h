@@ -17,7 +17,7 @@ double onednn_direct_conv_seconds(ConvKind kind, int batch, int height, int widt
                                   int kernel, int threads);
 
 /// The name of the implementation oneDNN picked for that convolution: "jit:avx2".
-const char* onednn_direct_conv_name(ConvKind kind, int batch, int height, int width, int in_channels,
-                                    int out_channels, int kernel);
+const char* onednn_direct_conv_name(ConvKind kind, int batch, int height, int width, int in_channels, int out_channels,
+                                    int kernel);
 
 }  // namespace tandem::bench

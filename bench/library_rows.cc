@@ -38,25 +38,31 @@ std::vector<Row> matmul_1024() {
 /// Where the processor multiplies bfloat16; elsewhere there is no such row.
 std::vector<Row> bfloat16_1024() {
   if (!__builtin_cpu_supports("avx512bf16")) {
-    std::fprintf(stderr, "bench: no row matmul_1024_bfloat16: the processor has no instructions for bfloat16 (avx512_bf16)\n");
+    std::fprintf(stderr,
+                 "bench: no row matmul_1024_bfloat16: the processor has no instructions for bfloat16 (avx512_bf16)\n");
     return {};
   }
   const Tensor a = random_normal({1024, 1024}), b = random_normal({1024, 1024});
   const Tensor short_a = cast(a, DType::bf16), short_b = cast(b, DType::bf16);
-  const Pair pair = compare([&] { return seconds_of([&] { matmul(short_a, short_b); }); }, [&] { return seconds_of([&] { matmul(a, b); }); }, 5);
+  const Pair pair = compare([&] { return seconds_of([&] { matmul(short_a, short_b); }); },
+                            [&] { return seconds_of([&] { matmul(a, b); }); }, 5);
   const double flops = 2.0 * 1024 * 1024 * 1024 * 1e-9;
-  return {{"matmul_1024_bfloat16", flops / pair.ours, "GFLOPS", "the same in float32", flops / pair.reference, pair.reference / pair.ours, ">= 1.3"}};
+  return {{"matmul_1024_bfloat16", flops / pair.ours, "GFLOPS", "the same in float32", flops / pair.reference,
+           pair.reference / pair.ours, ">= 1.3"}};
 }
 
 std::vector<Row> small_products() {
-  const std::vector<std::pair<std::string, Product>> shapes = {
-      {"matmul_32x100x64", {32, 64, 100}},          {"matmul_32x784x128", {32, 128, 784}},
-      {"matmul_100x32x64_ta", {100, 64, 32, true}}, {"matmul_784x32x128_ta", {784, 128, 32, true}},
-      {"matmul_32x64x100_tb", {32, 100, 64, false, true}}, {"matmul_32x128x784_tb", {32, 784, 128, false, true}}};
+  const std::vector<std::pair<std::string, Product>> shapes = {{"matmul_32x100x64", {32, 64, 100}},
+                                                               {"matmul_32x784x128", {32, 128, 784}},
+                                                               {"matmul_100x32x64_ta", {100, 64, 32, true}},
+                                                               {"matmul_784x32x128_ta", {784, 128, 32, true}},
+                                                               {"matmul_32x64x100_tb", {32, 100, 64, false, true}},
+                                                               {"matmul_32x128x784_tb", {32, 784, 128, false, true}}};
   std::vector<Row> rows;
   for (const auto& [name, product] : shapes) {
     const Pair pair = time_product(product, 4);
-    rows.push_back({name, pair.ours * 1e6, "us", "better of OpenBLAS, oneDNN", pair.reference * 1e6, pair.ours / pair.reference, "<= 1.15"});
+    rows.push_back({name, pair.ours * 1e6, "us", "better of OpenBLAS, oneDNN", pair.reference * 1e6,
+                    pair.ours / pair.reference, "<= 1.15"});
   }
   return rows;
 }
@@ -68,17 +74,22 @@ std::vector<Row> convolutions() {
   auto row = [&](const char* name, ConvKind kind, auto ours) {
     const Pair pair = compare([&] { return seconds_of(ours); },
                               [&] { return onednn_direct_conv_seconds(kind, 64, 28, 28, 3, 32, 3, threads); });
-    return Row{name, pair.ours * 1e3, "ms", "oneDNN direct, NHWC", pair.reference * 1e3, pair.ours / pair.reference, "<= 1.2"};
+    return Row{name,    pair.ours * 1e3, "ms", "oneDNN direct, NHWC", pair.reference * 1e3, pair.ours / pair.reference,
+               "<= 1.2"};
   };
-  return {row("conv2d_forward", ConvKind::forward, [&] { conv2d(x, w); }),
-          row("conv2d_backprop_input", ConvKind::backward_data, [&] { conv2d_backprop_input(w, dy, x.shape(), {}); }),
-          row("conv2d_backprop_filter", ConvKind::backward_weights, [&] { conv2d_backprop_filter(x, dy, w.shape(), {}); })};
+  return {
+      row("conv2d_forward", ConvKind::forward, [&] { conv2d(x, w); }),
+      row("conv2d_backprop_input", ConvKind::backward_data, [&] { conv2d_backprop_input(w, dy, x.shape(), {}); }),
+      row("conv2d_backprop_filter", ConvKind::backward_weights, [&] { conv2d_backprop_filter(x, dy, w.shape(), {}); })};
 }
 
 }  // namespace
 
 std::vector<Benchmark> library_benchmarks() {
-  return {{"matmul_1024", matmul_1024}, {"matmul_bfloat16", bfloat16_1024}, {"matmul_small", small_products}, {"conv2d", convolutions}};
+  return {{"matmul_1024", matmul_1024},
+          {"matmul_bfloat16", bfloat16_1024},
+          {"matmul_small", small_products},
+          {"conv2d", convolutions}};
 }
 
 }  // namespace tandem::bench

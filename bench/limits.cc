@@ -41,9 +41,8 @@ double fma_peak_gflops() {
   const int threads = Cores::process().threads();
   constexpr std::int64_t kRounds = 200'000;
   volatile float sink = 0;
-  const double seconds = seconds_of([&] {
-    parallel(threads, [&](std::int64_t) { sink = sink + (wide ? run_512(kRounds) : run_256(kRounds)); });
-  });
+  const double seconds = seconds_of(
+      [&] { parallel(threads, [&](std::int64_t) { sink = sink + (wide ? run_512(kRounds) : run_256(kRounds)); }); });
   return 2.0 * (wide ? 16 : 8) * kChains * kRounds * threads / seconds * 1e-9;
 }
 
@@ -53,7 +52,8 @@ double copy_gb_per_s(std::int64_t bytes) {
   const std::int64_t each = (bytes + slices - 1) / slices;
   const double seconds = seconds_of([&] {
     parallel(slices, [&](std::int64_t s) {
-      std::memcpy(to.data() + s * each, from.data() + s * each, static_cast<std::size_t>(std::min(each, bytes - s * each)));
+      std::memcpy(to.data() + s * each, from.data() + s * each,
+                  static_cast<std::size_t>(std::min(each, bytes - s * each)));
     });
   });
   return 2.0 * static_cast<double>(bytes) / seconds * 1e-9;

@@ -1,4 +1,5 @@
-// tandem_bench [--ops-gpu] [--cpu-time] [NAME…] [--json FILE]: runs the benchmarks whose name contains a NAME (all without one).
+// tandem_bench [--ops-gpu] [--cpu-time] [NAME…] [--json FILE]: runs the benchmarks whose name contains a NAME (all
+// without one).
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -20,15 +21,17 @@ namespace {
 std::vector<Benchmark> all_benchmarks() {
   std::vector<Benchmark> all;
   for (auto group : {eager_benchmarks(), library_benchmarks(), elementwise_benchmarks(), training_benchmarks(),
-                     graph_benchmarks(), gpu_benchmarks(), spill_benchmarks(), placement_benchmarks(), adaptation_benchmarks(), both_devices_benchmarks(),
-                     place_quality_benchmarks(), data_benchmarks(), network_benchmarks(), fit_benchmarks()})
+                     graph_benchmarks(), gpu_benchmarks(), spill_benchmarks(), placement_benchmarks(),
+                     adaptation_benchmarks(), both_devices_benchmarks(), place_quality_benchmarks(), data_benchmarks(),
+                     network_benchmarks(), fit_benchmarks()})
     all.insert(all.end(), group.begin(), group.end());
   return all;
 }
 
 bool wanted(const Benchmark& benchmark, const std::vector<std::string>& names) {
   if (names.empty()) return true;
-  return std::ranges::any_of(names, [&](const std::string& name) { return benchmark.name.find(name) != std::string::npos; });
+  return std::ranges::any_of(names,
+                             [&](const std::string& name) { return benchmark.name.find(name) != std::string::npos; });
 }
 
 std::string today() {
@@ -52,8 +55,13 @@ void write_json(const std::string& path, const std::vector<Row>& rows) {
   out["threads"] = tandem::Cores::process().threads();
   out["rows"] = nlohmann::json::array();
   for (const Row& r : rows)
-    out["rows"].push_back({{"name", r.name}, {"value", r.value}, {"unit", r.unit}, {"reference", r.reference},
-                           {"reference_value", r.reference_value}, {"ratio", r.ratio}, {"goal", r.goal}});
+    out["rows"].push_back({{"name", r.name},
+                           {"value", r.value},
+                           {"unit", r.unit},
+                           {"reference", r.reference},
+                           {"reference_value", r.reference_value},
+                           {"ratio", r.ratio},
+                           {"goal", r.goal}});
   std::ofstream(path) << out.dump(2) << "\n";
 }
 
@@ -74,12 +82,15 @@ int main(int argc, char** argv) {
     if (word == "--json" && i + 1 < argc) json = argv[++i];
     else if (word == "--ops-gpu") ops_gpu = true;
     else if (word == "--cpu-time") processor_time = true;
-    else if (word[0] == '-') return std::fprintf(stderr, "usage: tandem_bench [--ops-gpu] [--cpu-time] [NAME…] [--json FILE]\n"), 2;
+    else if (word[0] == '-')
+      return std::fprintf(stderr, "usage: tandem_bench [--ops-gpu] [--cpu-time] [NAME…] [--json FILE]\n"), 2;
     else names.emplace_back(word);
   }
-  std::printf("%-34s %10s %-8s %-28s %10s %8s  %s\n", "name", "value", "unit", "reference", "its value", "ratio", "goal");
+  std::printf("%-34s %10s %-8s %-28s %10s %8s  %s\n", "name", "value", "unit", "reference", "its value", "ratio",
+              "goal");
   std::vector<Row> rows;
-  // Rows of the CPU stay there, also once PoCL serves as a GPU for the others: ops without a scope know no other device.
+  // Rows of the CPU stay there, also once PoCL serves as a GPU for the others: ops without a scope know no other
+  // device.
   setenv("TANDEM_OPENCL_CPU_AS_GPU", "1", 0);
   const tandem::Machine cpu_only{.devices = {{.name = "/CPU:0"}}};
   auto keep = [&](const std::vector<Row>& more) {
@@ -93,6 +104,7 @@ int main(int argc, char** argv) {
         tandem::default_runtime().set_machine(cpu_only);
         keep(benchmark.run());
       }
-  if (rows.empty()) return std::fprintf(stderr, "no benchmark has such a name; names are parts of those listed without arguments\n"), 2;
+  if (rows.empty())
+    return std::fprintf(stderr, "no benchmark has such a name; names are parts of those listed without arguments\n"), 2;
   if (!json.empty()) write_json(json, rows);
 }

@@ -1,5 +1,5 @@
-// Random graphs of 50 to 200 nodes for judging the placer: six shapes, cheap and dear crossings, two to four devices, missing
-// links, tight memory and nodes that are bound to a device.
+// Random graphs of 50 to 200 nodes for judging the placer: six shapes, cheap and dear crossings, two to four devices,
+// missing links, tight memory and nodes that are bound to a device.
 #pragma once
 #include <random>
 #include <string>
@@ -13,7 +13,9 @@ namespace tandem::bench {
 class Dice {
  public:
   explicit Dice(unsigned seed) : engine_(seed) {}
-  double between(double low, double high) { return low + (high - low) * (static_cast<double>(engine_() >> 11) * 0x1p-53); }
+  double between(double low, double high) {
+    return low + (high - low) * (static_cast<double>(engine_() >> 11) * 0x1p-53);
+  }
   int below(std::size_t count) { return static_cast<int>(between(0, static_cast<double>(count))); }
   bool chance(double share) { return between(0, 1) < share; }
 
@@ -27,7 +29,8 @@ inline Edges layered(int nodes, Dice& dice) {
   Edges edges;
   const int width = 3 + dice.below(8);
   for (int v = width; v < nodes; ++v)
-    for (int i = dice.below(3); i >= 0; --i) edges.emplace_back((v / width - 1) * width + dice.below(static_cast<std::size_t>(width)), v);
+    for (int i = dice.below(3); i >= 0; --i)
+      edges.emplace_back((v / width - 1) * width + dice.below(static_cast<std::size_t>(width)), v);
   return edges;
 }
 
@@ -73,7 +76,8 @@ inline Edges chains(int nodes, Dice& dice) {
   const int count = 2 + dice.below(6);
   for (int v = count; v < nodes; ++v) {
     edges.emplace_back(v - count, v);
-    if (dice.chance(0.15)) edges.emplace_back(std::max(0, v - count - 1 - dice.below(static_cast<std::size_t>(count))), v);
+    if (dice.chance(0.15))
+      edges.emplace_back(std::max(0, v - count - 1 - dice.below(static_cast<std::size_t>(count))), v);
   }
   return edges;
 }
@@ -98,7 +102,8 @@ struct PlaceQuestion {
   Machine machine;
 };
 
-/// How much a node costs on each device: any figures, devices of different speeds, or a CPU and accelerators that suit some nodes.
+/// How much a node costs on each device: any figures, devices of different speeds, or a CPU and accelerators that suit
+/// some nodes.
 inline double cost_factor(unsigned style, double speed, std::size_t device, Dice& dice) {
   if (style == 0) return dice.between(0.2, 2);
   if (style == 1) return 1 / (speed * dice.between(0.7, 1.3));
@@ -117,26 +122,31 @@ inline PlaceQuestion make_question(const GraphCase& wanted, unsigned seed) {
   }
   for (const MachineDevice& from : devices)
     for (const MachineDevice& to : devices)
-      if (const bool through_cpu = &from == &devices[0] || &to == &devices[0]; &from != &to && (!wanted.missing_links || through_cpu))
+      if (const bool through_cpu = &from == &devices[0] || &to == &devices[0];
+          &from != &to && (!wanted.missing_links || through_cpu))
         made.machine.links.push_back({from.name, to.name, dice.between(0, 10), kGbPerS});
   double total = 0;
   for (int v = 0; v < wanted.nodes; ++v) {
     PlaceNode node{.id = std::to_string(v), .memory = static_cast<std::int64_t>(dice.between(1e3, 1e6))};
     const double base = dice.between(5, 100);
-    for (std::size_t d = 0; d < devices.size(); ++d) node.costs.push_back({devices[d].name, base * cost_factor(seed % 3, speed[d], d, dice)});
-    if (dice.chance(wanted.bound_share)) node.requested = devices[static_cast<std::size_t>(dice.below(wanted.missing_links ? 2 : devices.size()))].name;
+    for (std::size_t d = 0; d < devices.size(); ++d)
+      node.costs.push_back({devices[d].name, base * cost_factor(seed % 3, speed[d], d, dice)});
+    if (dice.chance(wanted.bound_share))
+      node.requested = devices[static_cast<std::size_t>(dice.below(wanted.missing_links ? 2 : devices.size()))].name;
     total += static_cast<double>(node.memory);
     made.graph.nodes.push_back(std::move(node));
   }
   for (const auto& [from, to] : wanted.shape(wanted.nodes, dice))
-    made.graph.edges.push_back({from, to, static_cast<std::int64_t>(dice.between(0.1, 1.9) * wanted.crossing * kMeanUs * kGbPerS * 1e3)});
+    made.graph.edges.push_back(
+        {from, to, static_cast<std::int64_t>(dice.between(0.1, 1.9) * wanted.crossing * kMeanUs * kGbPerS * 1e3)});
   if (wanted.memory_share > 0)
-    for (MachineDevice& device : devices) device.memory = static_cast<std::int64_t>(total * wanted.memory_share * dice.between(0.7, 1.3));
+    for (MachineDevice& device : devices)
+      device.memory = static_cast<std::int64_t>(total * wanted.memory_share * dice.between(0.7, 1.3));
   return made;
 }
 
-/// Every shape with several sizes, crossings and numbers of devices; every fifth in tight memory, every fourth without links between
-/// accelerators, every seventh with bound nodes.
+/// Every shape with several sizes, crossings and numbers of devices; every fifth in tight memory, every fourth without
+/// links between accelerators, every seventh with bound nodes.
 inline std::vector<GraphCase> quality_cases(int each_shape) {
   std::vector<GraphCase> cases;
   const double crossings[] = {0.1, 0.5, 1, 3, 10};
@@ -144,8 +154,12 @@ inline std::vector<GraphCase> quality_cases(int each_shape) {
   for (const auto shape : {layered, fork_join, series_parallel, any_edges, chains, tree})
     for (int i = 0; i < each_shape; ++i) {
       ++n;
-      cases.push_back({.shape = shape, .nodes = 50 * (1 + static_cast<int>(n % 4)), .devices = 2 + static_cast<int>(n * 7 % 3),
-                       .crossing = crossings[(n * 3 + n / 5) % 5], .memory_share = n % 5 == 0 ? 0.35 : 0, .missing_links = n % 4 == 3,
+      cases.push_back({.shape = shape,
+                       .nodes = 50 * (1 + static_cast<int>(n % 4)),
+                       .devices = 2 + static_cast<int>(n * 7 % 3),
+                       .crossing = crossings[(n * 3 + n / 5) % 5],
+                       .memory_share = n % 5 == 0 ? 0.35 : 0,
+                       .missing_links = n % 4 == 3,
                        .bound_share = n % 7 == 0 ? 0.15 : 0});
     }
   return cases;

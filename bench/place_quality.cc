@@ -1,5 +1,6 @@
-// How far the placer's schedules are from the best that a minute of annealing finds, on random graphs of 50 to 200 nodes. What it finds
-// is stored in place_yardsticks.h. TANDEM_ANNEAL_SECONDS=60 anneals anew and prints the table; with --cpu-time others may use the machine.
+// How far the placer's schedules are from the best that a minute of annealing finds, on random graphs of 50 to 200
+// nodes. What it finds is stored in place_yardsticks.h. TANDEM_ANNEAL_SECONDS=60 anneals anew and prints the table;
+// with --cpu-time others may use the machine.
 #include <bit>
 #include <cmath>
 #include <cstdio>
@@ -22,7 +23,11 @@ using namespace placer;
 /// Plain annealing on orders and assignments: slow and simple, and nothing of the placer's search in it.
 class Annealer {
  public:
-  Annealer(const Problem& problem, Plan start, unsigned seed) : p_(problem), decoder_(problem), plan_(std::move(start)), dice_(seed) {}
+  Annealer(const Problem& problem, Plan start, unsigned seed)
+      : p_(problem),
+        decoder_(problem),
+        plan_(std::move(start)),
+        dice_(seed) {}
 
   double run(double seconds, double heat) {
     double now_us = decoder_.run(plan_.order, plan_.assignment), best = now_us;
@@ -43,7 +48,8 @@ class Annealer {
 
  private:
   void change() {
-    const int node = dice_.below(static_cast<std::size_t>(p_.nodes)), device = dice_.below(static_cast<std::size_t>(p_.devices));
+    const int node = dice_.below(static_cast<std::size_t>(p_.nodes)),
+              device = dice_.below(static_cast<std::size_t>(p_.devices));
     if (dice_.chance(0.4)) return move(node);
     put(node, device);
     int at = node;
@@ -104,7 +110,9 @@ std::uint64_t fingerprint(const Problem& problem) {
   add_all(problem.capacity);
   add_all(problem.allowed);
   for (int v = 0; v < problem.nodes; ++v)
-    for (const Neighbour& c : problem.consumers[v]) hash = mix(mix(mix(hash, static_cast<std::uint64_t>(v)), static_cast<std::uint64_t>(c.node)), static_cast<std::uint64_t>(c.bytes));
+    for (const Neighbour& c : problem.consumers[v])
+      hash = mix(mix(mix(hash, static_cast<std::uint64_t>(v)), static_cast<std::uint64_t>(c.node)),
+                 static_cast<std::uint64_t>(c.bytes));
   return hash;
 }
 
@@ -126,7 +134,8 @@ std::vector<Yardstick> annealed_anew(double seconds) {
   for (int graph = 0; graph < static_cast<int>(quality_cases(kGraphsOfEachShape).size()); ++graph) {
     const Problem problem = judged(graph).problem;
     made.push_back({graph, fingerprint(problem), annealed(problem, seconds)});
-    std::fprintf(stderr, "    {%d, 0x%016llx, %.17g},\n", graph, static_cast<unsigned long long>(made.back().fingerprint), made.back().annealed_us);
+    std::fprintf(stderr, "    {%d, 0x%016llx, %.17g},\n", graph,
+                 static_cast<unsigned long long>(made.back().fingerprint), made.back().annealed_us);
   }
   return made;
 }
@@ -135,14 +144,18 @@ std::vector<Row> quality() {
   const char* seconds = std::getenv("TANDEM_ANNEAL_SECONDS");
   const bool told = std::getenv("TANDEM_BENCH_EXPLAIN");
   const std::vector<Yardstick> yardsticks =
-      seconds ? annealed_anew(std::atof(seconds)) : std::vector<Yardstick>(std::begin(kYardsticks), std::end(kYardsticks));
+      seconds ? annealed_anew(std::atof(seconds))
+              : std::vector<Yardstick>(std::begin(kYardsticks), std::end(kYardsticks));
   double sum = 0, worst = 0;
   for (const Yardstick& yardstick : yardsticks) {
     const auto [graph_case, problem] = judged(yardstick.graph);
     if (fingerprint(problem) != yardstick.fingerprint)
-      fail(ErrorCode::invalid_argument, "place_quality: graph ", yardstick.graph, " is not the one that place_yardsticks.h was made for");
+      fail(ErrorCode::invalid_argument, "place_quality: graph ", yardstick.graph,
+           " is not the one that place_yardsticks.h was made for");
     const double ratio = solve(problem).makespan / yardstick.annealed_us;
-    if (told) std::fprintf(stderr, "%3d nodes, %d devices, crossing %.1f: %.3f\n", graph_case.nodes, graph_case.devices, graph_case.crossing, ratio);
+    if (told)
+      std::fprintf(stderr, "%3d nodes, %d devices, crossing %.1f: %.3f\n", graph_case.nodes, graph_case.devices,
+                   graph_case.crossing, ratio);
     sum += ratio;
     worst = std::max(worst, ratio);
   }
@@ -158,7 +171,8 @@ std::vector<Row> slowest_of_100_nodes() {
   unsigned number = 0;
   for (const GraphCase& graph_case : quality_cases(kGraphsOfEachShape)) {
     const PlaceQuestion question = make_question(graph_case, number++);
-    if (graph_case.nodes == 100) slowest = std::max(slowest, seconds_of([&] { place(question.graph, question.machine); }));
+    if (graph_case.nodes == 100)
+      slowest = std::max(slowest, seconds_of([&] { place(question.graph, question.machine); }));
   }
   slowest *= 1e3;
   return {{"place_100_nodes_slowest", slowest, "ms", "goal 5 ms", 5, slowest / 5, "<= 1"}};
@@ -166,6 +180,8 @@ std::vector<Row> slowest_of_100_nodes() {
 
 }  // namespace
 
-std::vector<Benchmark> place_quality_benchmarks() { return {{"place_quality", quality}, {"place_100_nodes_slowest", slowest_of_100_nodes}}; }
+std::vector<Benchmark> place_quality_benchmarks() {
+  return {{"place_quality", quality}, {"place_100_nodes_slowest", slowest_of_100_nodes}};
+}
 
 }  // namespace tandem::bench

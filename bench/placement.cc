@@ -14,7 +14,8 @@ Machine machine(int gpus, double gpu_gflops, double latency_us) {
   Machine made{.devices = {{.name = "/CPU:0", .peak_gflops = {{DType::f32, 100}}, .gb_per_s = 20, .launch_us = 0.1}}};
   for (int g = 0; g < gpus; ++g) {
     const std::string name = text("/GPU:", g);
-    made.devices.push_back({.name = name, .peak_gflops = {{DType::f32, gpu_gflops}}, .gb_per_s = gpu_gflops / 5, .launch_us = 0.2});
+    made.devices.push_back(
+        {.name = name, .peak_gflops = {{DType::f32, gpu_gflops}}, .gb_per_s = gpu_gflops / 5, .launch_us = 0.2});
     made.links.push_back({"/CPU:0", name, latency_us, 10});
     made.links.push_back({name, "/CPU:0", latency_us, 10});
     for (int other = 0; other < g; ++other) {
@@ -31,7 +32,8 @@ PlaceGraph layered(int nodes) {
   PlaceGraph graph;
   for (int n = 0; n < nodes; ++n) {
     const double flops = 1e5 * static_cast<double>(1 + random() % 1000);
-    graph.nodes.push_back({.id = text(n), .work = OpWork{.op = "op", .flops = flops, .bytes = flops / 10}, .memory = 4096});
+    graph.nodes.push_back(
+        {.id = text(n), .work = OpWork{.op = "op", .flops = flops, .bytes = flops / 10}, .memory = 4096});
     for (int k = 0; k < 2 && n > 0; ++k)
       graph.edges.push_back({n - 1 - static_cast<int>(random() % static_cast<unsigned>(std::min(n, 20))), n, 4096});
   }
@@ -92,7 +94,8 @@ auto network_step(std::int64_t width) {
   });
 }
 
-/// After `tandem calibrate`, the predicted time of a step against the measured one, on each device of this machine alone.
+/// After `tandem calibrate`, the predicted time of a step against the measured one, on each device of this machine
+/// alone.
 std::vector<Row> predicted() {
   if (!gpu()) return {};
   Runtime& runtime = default_runtime();
@@ -110,7 +113,8 @@ std::vector<Row> predicted() {
     const DeviceScope scope{std::string_view(name)};
     const auto body = [&] { step(x); };
     const double took = 1e6 * (device->memory().is_host() ? seconds_of(body, 0.5) : gpu_seconds_of(body, 0.5));
-    rows.push_back({"predicted_step_" + std::string(device->memory().is_host() ? "cpu" : "gpu"), told, "us", "measured", took, std::max(told / took, took / told), "<= 1.2"});
+    rows.push_back({"predicted_step_" + std::string(device->memory().is_host() ? "cpu" : "gpu"), told, "us", "measured",
+                    took, std::max(told / took, took / told), "<= 1.2"});
   }
   return rows;
 }
@@ -120,9 +124,9 @@ double middle(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// A step that notes the reason of each op, as it always does, and one that notes nothing. What is asked for is one percent, less than the
-/// machine's speed varies from one tenth of a second to the next: so short blocks follow each other as with, without, without, with,
-/// and the middle of their ratios counts.
+/// A step that notes the reason of each op, as it always does, and one that notes nothing. What is asked for is one
+/// percent, less than the machine's speed varies from one tenth of a second to the next: so short blocks follow each
+/// other as with, without, without, with, and the middle of their ratios counts.
 std::vector<Row> reasons() {
   const auto step = network_step(128);
   const Tensor x = fill({64, 128}, 0.5);
@@ -148,7 +152,11 @@ std::vector<Row> reasons() {
 }  // namespace
 
 std::vector<Benchmark> placement_benchmarks() {
-  return {{"place", placer}, {"eager_placement", eager}, {"calibrate_quick", quick_pass}, {"predicted_step", predicted}, {"explain_overhead", reasons}};
+  return {{"place", placer},
+          {"eager_placement", eager},
+          {"calibrate_quick", quick_pass},
+          {"predicted_step", predicted},
+          {"explain_overhead", reasons}};
 }
 
 }  // namespace tandem::bench

@@ -87,7 +87,8 @@ std::vector<Row> spill_row(const char* name, const std::string& mode) {
     alone.seconds = std::min(alone.seconds, without.seconds);
   }
   const double least = std::max(alone.seconds, kBytesToMove / (kGbPerSecond * 1e9));
-  return {{name, limited.seconds * 1e3, "ms", "the slower of compute, link", least * 1e3, limited.seconds / least, "<= 1.25"}};
+  return {{name, limited.seconds * 1e3, "ms", "the slower of compute, link", least * 1e3, limited.seconds / least,
+           "<= 1.25"}};
 }
 
 void run_alone_or_beside_another() {

@@ -7,7 +7,8 @@ namespace {
 
 std::vector<Row> train_loop() {
   const Tensor data = random_normal({3200, 100}), labels = random_uniform({3200}, 0, 10, DType::i32);
-  const Variable w1(random_normal({100, 64}, 0, 0.1)), b1(zeros({64})), w2(random_normal({64, 10}, 0, 0.1)), b2(zeros({10}));
+  const Variable w1(random_normal({100, 64}, 0, 0.1)), b1(zeros({64})), w2(random_normal({64, 10}, 0, 0.1)),
+      b2(zeros({10}));
   const std::vector<Variable> variables{w1, b1, w2, b2};
   Adam optimizer;
   auto step = [&](std::int64_t i) {

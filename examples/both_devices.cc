@@ -1,5 +1,5 @@
-// CPU and GPU in one program: a product timed on the device there is, data prepared on the CPU for a model, and a thread
-// that computes on the device. build/both_devices [1|2|3]
+// CPU and GPU in one program: a product timed on the device there is, data prepared on the CPU for a model, and a
+// thread that computes on the device. build/both_devices [1|2|3]
 #include <chrono>
 #include <cstdio>
 #include <string>
@@ -37,7 +37,8 @@ void loading_and_model() {
   const DeviceScope scope(device);
   const Sequential model({Conv2D(32, {3, 3}, {.activation = "relu"}), Flatten(), Dense(10, "softmax")});
   const Tensor predictions = model(images);
-  std::printf("Model processing complete: %s on %s\n", predictions.shape().to_string().c_str(), predictions.device().c_str());
+  std::printf("Model processing complete: %s on %s\n", predictions.shape().to_string().c_str(),
+              predictions.device().c_str());
 }
 
 void asynchronous_execution() {

@@ -1,5 +1,6 @@
-// The main job of scripts/demo: the devices, a classifier whose training step is one plan, work that both devices share, an op
-// that only one of them can do, and the same work on a machine one does not have. build/demo [MACHINE.json]
+// The main job of scripts/demo: the devices, a classifier whose training step is one plan, work that both devices
+// share, an op that only one of them can do, and the same work on a machine one does not have. build/demo
+// [MACHINE.json]
 #include <algorithm>
 #include <chrono>
 #include <iomanip>
@@ -41,8 +42,10 @@ void train() {
   Sequential model({Dense(64, "relu"), Dense(kClasses, "softmax")});
   model.compile({.optimizer = "adam", .loss = "sparse_categorical_crossentropy", .metrics = {"accuracy"}});
   model.fit(training.x, training.y, {.batch_size = 32, .epochs = 5});
-  std::cout << "Accuracy on 4000 samples it has not seen: " << 100 * model.evaluate(unseen.x, unseen.y).at("accuracy") << " %\n"
-            << "Where a prediction for 32 samples runs, and why:\n" << explain(model).to_text();
+  std::cout << "Accuracy on 4000 samples it has not seen: " << 100 * model.evaluate(unseen.x, unseen.y).at("accuracy")
+            << " %\n"
+            << "Where a prediction for 32 samples runs, and why:\n"
+            << explain(model).to_text();
 }
 
 Tensor chain(Tensor x) {
@@ -72,7 +75,8 @@ auto share_work(const Tensors& inputs) {
       const DeviceScope scope(name);
       return two_chains(a, b);
     });
-    std::cout << "  " << name << " alone: " << milliseconds([&] { return there(inputs[0], inputs[1]); }) << " ms\n" << std::flush;
+    std::cout << "  " << name << " alone: " << milliseconds([&] { return there(inputs[0], inputs[1]); }) << " ms\n"
+              << std::flush;
   }
   const auto anywhere = function([=](Tensor a, Tensor b) { return two_chains(a, b); });
   std::cout << "  without a scope: " << milliseconds([&] { return anywhere(inputs[0], inputs[1]); }) << " ms\n\n";

@@ -41,7 +41,8 @@ void any_devices(const std::vector<std::string>& gpus) {
     const MirroredStrategy strategy(devices);
     strategy.set_speeds(speeds);  // else they are measured
     const double off = difference(losses(strategy, 16, 2, 0.3), one);
-    std::printf("%d replicas, %s: losses %s\n", strategy.num_replicas_in_sync(), strategy.explain().c_str(), off < 1e-4 ? "of one device" : "differ");
+    std::printf("%d replicas, %s: losses %s\n", strategy.num_replicas_in_sync(), strategy.explain().c_str(),
+                off < 1e-4 ? "of one device" : "differ");
     if (count > gpus.size()) return;
     devices.push_back(gpus[count - 1]);
     speeds.push_back(static_cast<double>(count));
@@ -52,14 +53,16 @@ void larger_than_a_device(const std::vector<std::string>& gpus) {
   if (gpus.size() < 2) return;
   const MirroredStrategy strategy({gpus.front(), gpus.back()}, {.sharded = true});
   strategy.set_speeds({1, 1});
-  const double off = difference(losses(strategy, kWidth, kLayers, 0), losses(OneDeviceStrategy("/CPU:0"), kWidth, kLayers, 0));
+  const double off =
+      difference(losses(strategy, kWidth, kLayers, 0), losses(OneDeviceStrategy("/CPU:0"), kWidth, kLayers, 0));
   std::printf("12 MiB of weights on two devices of 8 MiB: losses %s\n", off < 1e-4 ? "of one device" : "differ");
 }
 
 }  // namespace
 
 int main() {
-  for (const auto& gpu : config::list_physical_devices("GPU")) config::set_logical_device_configuration(gpu, {{kLimit}, {kLimit}});
+  for (const auto& gpu : config::list_physical_devices("GPU"))
+    config::set_logical_device_configuration(gpu, {{kLimit}, {kLimit}});
   std::vector<std::string> gpus;
   for (const auto& gpu : config::list_logical_devices("GPU")) gpus.push_back(gpu.name);
   any_devices(gpus);

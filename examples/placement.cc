@@ -92,7 +92,8 @@ void memory_growth() {
 
 int main(int count, char** arguments) {
   const std::string which = count > 1 ? arguments[1] : "7123456";  // growth is settled before devices are used
-  void (*const programs[])() = {results_of_both, missing_kernel, large_tensor, nested_scopes, product_then_sum, traced_function, memory_growth};
+  void (*const programs[])() = {results_of_both,  missing_kernel,  large_tensor, nested_scopes,
+                                product_then_sum, traced_function, memory_growth};
   for (const char c : which)
     if (c >= '1' && c <= '7') programs[c - '1']();
 }

@@ -1,5 +1,5 @@
-// Training: arrays prepared on the CPU and fitted in a scope, batches that go between devices, a model in a scope, and one
-// mirrored over all GPUs, with arrays and with a dataset. build/train [1|2|3|4|5]
+// Training: arrays prepared on the CPU and fitted in a scope, batches that go between devices, a model in a scope, and
+// one mirrored over all GPUs, with arrays and with a dataset. build/train [1|2|3|4|5]
 #include <iostream>
 #include <optional>
 #include <string>
@@ -88,7 +88,8 @@ void mirrored_over_a_dataset() {
 
 int main(int count, char** arguments) {
   const std::string which = count > 1 ? arguments[1] : "12345";
-  void (*const programs[])() = {preprocess_then_fit, batches_between_devices, model_in_a_scope, mirrored, mirrored_over_a_dataset};
+  void (*const programs[])() = {preprocess_then_fit, batches_between_devices, model_in_a_scope, mirrored,
+                                mirrored_over_a_dataset};
   for (const char c : which)
     if (c >= '1' && c <= '5') programs[c - '1']();
 }

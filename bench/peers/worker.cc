@@ -1,4 +1,5 @@
-// tandem_peer_worker: the workloads of scripts/bench --peers in C++. Answers each line of JSON with one, as worker.py does.
+// tandem_peer_worker: the workloads of scripts/bench --peers in C++. Answers each line of JSON with one, as worker.py
+// does.
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -23,7 +24,8 @@ Tensor load(const json& described) {
   if (!dtype) throw std::runtime_error("no dtype is called " + described.at("dtype").dump());
   const Shape shape(described.at("shape").get<std::vector<std::int64_t>>());
   if (bytes.size() != static_cast<std::size_t>(shape.elements()) * dtype_size(*dtype))
-    throw std::runtime_error("the file of input " + described.at("name").dump() + " has " + std::to_string(bytes.size()) + " bytes, another number than its shape needs");
+    throw std::runtime_error("the file of input " + described.at("name").dump() + " has " +
+                             std::to_string(bytes.size()) + " bytes, another number than its shape needs");
   return Tensor::from_bytes(bytes.data(), static_cast<std::size_t>(shape.elements()), {*dtype, shape});
 }
 
@@ -49,7 +51,8 @@ class Worker {
  private:
   static json limits() {
     json copy = json::array();
-    for (const std::int64_t bytes : {std::int64_t{128} << 10, std::int64_t{1} << 20, std::int64_t{8} << 20, std::int64_t{256} << 20})
+    for (const std::int64_t bytes :
+         {std::int64_t{128} << 10, std::int64_t{1} << 20, std::int64_t{8} << 20, std::int64_t{256} << 20})
       copy.push_back({{"bytes", 2 * bytes}, {"gb_per_s", copy_gb_per_s(bytes)}});  // source and target
     return {{"gflops", fma_peak_gflops()}, {"copy", copy}};
   }
@@ -64,7 +67,8 @@ class Worker {
     const Tensors outputs = body();
     std::filesystem::create_directories(folder);
     json described = json::array();
-    for (std::size_t i = 0; i < outputs.size(); ++i) described.push_back(save(outputs[i], folder + "/" + std::to_string(i) + ".bin", i));
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      described.push_back(save(outputs[i], folder + "/" + std::to_string(i) + ".bin", i));
     bodies_[name] = std::move(body);
     return {{"outputs", described}};
   }
@@ -81,7 +85,8 @@ class Worker {
       for (std::int64_t i = 0; i < calls; ++i) body();
       const double spent = now() - begin, each = spent / static_cast<double>(calls);
       if (spent >= kBatch || calls > 1) times.push_back(each);
-      if (spent < kBatch) calls = std::clamp<std::int64_t>(static_cast<std::int64_t>(kBatch / std::max(each, 1e-9)) + 1, 1, 1'000'000);
+      if (spent < kBatch)
+        calls = std::clamp<std::int64_t>(static_cast<std::int64_t>(kBatch / std::max(each, 1e-9)) + 1, 1, 1'000'000);
     } while (times.empty() || now() < end);
     return {{"times", times}};
   }

@@ -57,11 +57,12 @@ Body batches(const Inputs& in) {
 }
 
 Body map_shuffle_batch(const Inputs& in) {
-  const Dataset dataset = Dataset::from_tensor_slices(Value::tuple({in.at("data"), in.at("targets")}))
-                              .shuffle(10'000)
-                              .map([](Tensor x, Tensor y) { return std::pair(x * 0.5 - 1.0, y); }, {.num_parallel_calls = kAutotune})
-                              .batch(32)
-                              .prefetch();
+  const Dataset dataset =
+      Dataset::from_tensor_slices(Value::tuple({in.at("data"), in.at("targets")}))
+          .shuffle(10'000)
+          .map([](Tensor x, Tensor y) { return std::pair(x * 0.5 - 1.0, y); }, {.num_parallel_calls = kAutotune})
+          .batch(32)
+          .prefetch();
   return [dataset] {
     std::int64_t count = 0, rows = 0, total = 0;
     for (const Value& batch : dataset) {
@@ -69,12 +70,14 @@ Body map_shuffle_batch(const Inputs& in) {
       rows += batch[0].tensor().shape()[0];
       for (std::int32_t label : batch[1].tensor().data<std::int32_t>()) total += label;
     }
-    return Tensors{Tensor::scalar(count, DType::i64), Tensor::scalar(rows, DType::i64), Tensor::scalar(total, DType::i64)};
+    return Tensors{Tensor::scalar(count, DType::i64), Tensor::scalar(rows, DType::i64),
+                   Tensor::scalar(total, DType::i64)};
   };
 }
 
 Body tape_step(const Inputs& in, bool traced) {
-  const std::vector<Variable> v{Variable(in.at("w1")), Variable(zeros_for(in.at("w1"))), Variable(in.at("w2")), Variable(zeros_for(in.at("w2")))};
+  const std::vector<Variable> v{Variable(in.at("w1")), Variable(zeros_for(in.at("w1"))), Variable(in.at("w2")),
+                                Variable(zeros_for(in.at("w2")))};
   auto step = [v](const Tensors& xy) {
     GradientTape tape;
     const Tensor logits = bias_add(matmul(relu(bias_add(matmul(xy[0], v[0]), v[1])), v[2]), v[3]);
@@ -125,7 +128,8 @@ Body predict(const Inputs& in, int batch) {
 }
 
 Model cnn_model(const Inputs& in) {
-  return model_of({Conv2D(32, {3, 3}, {.activation = "relu"}), Flatten(), Dense(10)}, in.at("x"), {in.at("kernel"), in.at("w")});
+  return model_of({Conv2D(32, {3, 3}, {.activation = "relu"}), Flatten(), Dense(10)}, in.at("x"),
+                  {in.at("kernel"), in.at("w")});
 }
 
 Body cnn_forward(const Inputs& in) {
@@ -158,16 +162,17 @@ Body lstm_train(const Inputs& in) {
 Body attention_train(const Inputs& in) {
   const Shape shape = in.at("x").shape();
   const Ints split{shape[0], shape[1], 4, shape[2] / 4};
-  auto step = function([split, shape, mask = in.at("mask")](Tensor x, Tensor q, Tensor k, Tensor v, Tensor o) -> Tensors {
-    GradientTape tape;
-    const Tensors leaves{x, q, k, v, o};
-    for (const Tensor& leaf : leaves) tape.watch(leaf);
-    auto project = [&](const Tensor& w) { return reshape(matmul(x, w), split); };
-    const Tensor mixed = reshape(dot_product_attention(project(q), project(k), project(v)), shape);
-    const Tensor total = reduce_sum(matmul(mixed, o) * mask);
-    const Tensors gradients = tape.gradient(total, leaves);
-    return {total, gradients[0], gradients[1]};
-  });
+  auto step =
+      function([split, shape, mask = in.at("mask")](Tensor x, Tensor q, Tensor k, Tensor v, Tensor o) -> Tensors {
+        GradientTape tape;
+        const Tensors leaves{x, q, k, v, o};
+        for (const Tensor& leaf : leaves) tape.watch(leaf);
+        auto project = [&](const Tensor& w) { return reshape(matmul(x, w), split); };
+        const Tensor mixed = reshape(dot_product_attention(project(q), project(k), project(v)), shape);
+        const Tensor total = reduce_sum(matmul(mixed, o) * mask);
+        const Tensors gradients = tape.gradient(total, leaves);
+        return {total, gradients[0], gradients[1]};
+      });
   return [step, in] { return step(in.at("x"), in.at("q"), in.at("k"), in.at("v"), in.at("o")); };
 }
 

@@ -33,14 +33,17 @@ struct CondOp final : OpDef {
         .infer = [](const InferContext& c) { return static_cast<const CondOp&>(c.op).results; },
         .grad = [](GradContext& g) { return static_cast<const CondOp&>(g.attrs().op()).gradients(g); },
         .grad_reads = {.inputs = GradReads::kAll},
-        .flops = [](const InferContext& c) { return static_cast<const CondOp&>(c.op).dearer_branch().graph().work().flops; },
+        .flops =
+            [](const InferContext& c) { return static_cast<const CondOp&>(c.op).dearer_branch().graph().work().flops; },
         .depth = [](const InferContext& c) { return kernels_of(static_cast<const CondOp&>(c.op).dearer_branch()); },
         .like = branches[0]->like ? branches[0]->like : branches[1]->like,
         .execute = execute_cond,
     };
     return op;
   }
-  static const CondOp* from(const OpDef& op) { return op.execute == execute_cond ? static_cast<const CondOp*>(&op) : nullptr; }
+  static const CondOp* from(const OpDef& op) {
+    return op.execute == execute_cond ? static_cast<const CondOp*>(&op) : nullptr;
+  }
 
  private:
   static void execute_cond(OpCall& call) { static_cast<const CondOp&>(call.op).run(call); }
@@ -97,7 +100,8 @@ struct CondOp final : OpDef {
 
 }  // namespace
 
-Tensors traced_cond(const Tensor& predicate, const std::function<void()>& if_true, const std::function<void()>& if_false,
+Tensors traced_cond(const Tensor& predicate, const std::function<void()>& if_true,
+                    const std::function<void()>& if_false,
                     const std::function<std::pair<Tensors, Tensors>()>& results) {
   check_predicate("cond", predicate.spec());
   Body yes({}, [&](const Tensors&) { if_true(); }), no({}, [&](const Tensors&) { if_false(); });
@@ -109,23 +113,26 @@ Tensors traced_cond(const Tensor& predicate, const std::function<void()>& if_tru
     body->return_cells(cells, [&](std::size_t i) { return body->capture(Trace::current()->read(cells[i])); });
   const Specs wanted = specs_of(yes.graph), other = specs_of(no.graph);
   if (wanted != other)
-    fail(ErrorCode::shape_mismatch, "cond: both branches must give the same dtypes and shapes; if_true gives ", join(wanted),
-         ", if_false ", join(other));
+    fail(ErrorCode::shape_mismatch, "cond: both branches must give the same dtypes and shapes; if_true gives ",
+         join(wanted), ", if_false ", join(other));
   Tensors inputs{predicate};
   for (const Body* body : {&no, &yes}) inputs.insert(inputs.end(), body->captures.begin(), body->captures.end());
   const std::array<std::size_t, 2> counts{no.captures.size(), yes.captures.size()};
-  const auto op = CondOp::make({GraphFunction::make(std::move(no.graph), "if_false"), GraphFunction::make(std::move(yes.graph), "if_true")},
-                               {0, counts[0]}, counts);
+  const auto op = CondOp::make(
+      {GraphFunction::make(std::move(no.graph), "if_false"), GraphFunction::make(std::move(yes.graph), "if_true")},
+      {0, counts[0]}, counts);
   Tensors given = call_op(op, inputs);
   write_back(cells, given);
   return given;
 }
 
-Tensors cond(const Tensor& predicate, const std::function<Tensors()>& if_true, const std::function<Tensors()>& if_false) {
+Tensors cond(const Tensor& predicate, const std::function<Tensors()>& if_true,
+             const std::function<Tensors()>& if_false) {
   check_predicate("cond", predicate.spec());
   if (!predicate.is_symbolic()) return predicate.item<bool>() ? if_true() : if_false();
   std::pair<Tensors, Tensors> results;
-  return traced_cond(predicate, [&] { results.first = if_true(); }, [&] { results.second = if_false(); }, [&] { return results; });
+  return traced_cond(
+      predicate, [&] { results.first = if_true(); }, [&] { results.second = if_false(); }, [&] { return results; });
 }
 
 Tensor cond(const Tensor& predicate, const std::function<Tensor()>& if_true, const std::function<Tensor()>& if_false) {
@@ -154,7 +161,8 @@ MadeOp made_op::make_cond(const OpParts& parts) {
     for (std::size_t i = 0; i < count[k]; ++i) {
       auto& input = made.inputs[1 + first[k] + i];
       if (input && *input != *parameters[i])
-        fail(ErrorCode::invalid_argument, "cond: the branches read input ", i, " as ", *input, " and as ", *parameters[i]);
+        fail(ErrorCode::invalid_argument, "cond: the branches read input ", i, " as ", *input, " and as ",
+             *parameters[i]);
       input = parameters[i];
     }
   }

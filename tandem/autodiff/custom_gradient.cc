@@ -36,8 +36,8 @@ class Reader final : public Dispatcher {
   }
 };
 
-/// Passes its first inputs on as its outputs. The inputs after them are those of the function, the variables it read and
-/// what its traced gradient captured; gradients go to the function's inputs and to the variables only.
+/// Passes its first inputs on as its outputs. The inputs after them are those of the function, the variables it read
+/// and what its traced gradient captured; gradients go to the function's inputs and to the variables only.
 struct CustomOp final : OpDef {
   std::size_t results = 0, inputs = 0, variables = 0;
   CustomGrad function;                    // outside a trace; it holds what it needs
@@ -51,11 +51,12 @@ struct CustomOp final : OpDef {
         .name = "custom_gradient",
         .doc = "The results of a function that says its own gradient.",
         .variadic = true,
-        .infer = [](const InferContext& c) {
-          Specs specs;
-          for (int i = 0; i < c.op.outputs; ++i) specs.push_back(c.input(i));
-          return specs;
-        },
+        .infer =
+            [](const InferContext& c) {
+              Specs specs;
+              for (int i = 0; i < c.op.outputs; ++i) specs.push_back(c.input(i));
+              return specs;
+            },
         .grad = [](GradContext& g) { return static_cast<const CustomOp&>(g.attrs().op()).gradients(g); },
         .view = true,
         .execute = pass_on,
@@ -95,7 +96,8 @@ struct CustomOp final : OpDef {
 
   Tensors traced_gradients(GradContext& g, Tensors arguments) const {
     for (int i = static_cast<int>(results + inputs + variables); i < g.count(); ++i) arguments.push_back(g.input(i));
-    const Tensors computed = recomputes ? (*traced)(arguments) : pick(replay(traced->graph(), arguments), traced->graph().results);
+    const Tensors computed =
+        recomputes ? (*traced)(arguments) : pick(replay(traced->graph(), arguments), traced->graph().results);
     Tensors made(inputs + variables);
     for (std::size_t i = 0; i < computed.size(); ++i) made[static_cast<std::size_t>(gradient_of[i])] = computed[i];
     return made;
@@ -104,8 +106,8 @@ struct CustomOp final : OpDef {
  public:
   void check_count(std::size_t got) const {
     if (got != inputs && got != inputs + variables)
-      fail(ErrorCode::wrong_arity, "custom_gradient: the gradient gives ", got, " tensors; the function has ", inputs, " inputs",
-           variables ? text(" and reads ", variables, " trainable variables") : "");
+      fail(ErrorCode::wrong_arity, "custom_gradient: the gradient gives ", got, " tensors; the function has ", inputs,
+           " inputs", variables ? text(" and reads ", variables, " trainable variables") : "");
   }
   void check(const Tensor& grad, std::size_t i, const TensorSpec& wanted) const {
     if (grad.defined() && grad.spec() != wanted)
@@ -141,7 +143,8 @@ Tensors trace_gradient(CustomOp& op, const Tensors& operands, const CustomGrad& 
 
 enum class GradientKind { early, late, recomputing };
 
-Tensors with_gradient(const Tensors& inputs, const std::function<WithGradient(const Tensors&)>& function, GradientKind kind) {
+Tensors with_gradient(const Tensors& inputs, const std::function<WithGradient(const Tensors&)>& function,
+                      GradientKind kind) {
   const bool recomputes = kind == GradientKind::recomputing;
   auto op = std::make_shared<CustomOp>();
   WithGradient made;
@@ -183,23 +186,27 @@ Tensors late_gradient(const Tensors& inputs, const std::function<WithGradient(co
 }
 
 Tensors recompute_grad(const Tensors& inputs, const std::function<Tensors(const Tensors&)>& function) {
-  return with_gradient(inputs, [function](const Tensors& given) -> WithGradient {
-    return {function(given), [given, function](const Tensors& output_grads, const Tensors& variables) {
-      Tensors sources = given, wanted;
-      sources.insert(sources.end(), variables.begin(), variables.end());
-      GradientTape again;
-      for (const Tensor& source : sources) {
-        if (!is_floating(source.dtype())) continue;
-        again.watch(source);
-        wanted.push_back(source);
-      }
-      const Tensors grads = again.gradient(function(given), wanted, Unconnected::none, output_grads);
-      Tensors all;
-      std::size_t next = 0;
-      for (const Tensor& source : sources) all.push_back(is_floating(source.dtype()) ? grads[next++] : Tensor());
-      return all;
-    }};
-  }, GradientKind::recomputing);
+  return with_gradient(
+      inputs,
+      [function](const Tensors& given) -> WithGradient {
+        return {function(given), [given, function](const Tensors& output_grads, const Tensors& variables) {
+                  Tensors sources = given, wanted;
+                  sources.insert(sources.end(), variables.begin(), variables.end());
+                  GradientTape again;
+                  for (const Tensor& source : sources) {
+                    if (!is_floating(source.dtype())) continue;
+                    again.watch(source);
+                    wanted.push_back(source);
+                  }
+                  const Tensors grads = again.gradient(function(given), wanted, Unconnected::none, output_grads);
+                  Tensors all;
+                  std::size_t next = 0;
+                  for (const Tensor& source : sources)
+                    all.push_back(is_floating(source.dtype()) ? grads[next++] : Tensor());
+                  return all;
+                }};
+      },
+      GradientKind::recomputing);
 }
 
 std::optional<OpParts> made_op::custom_gradient_parts(const OpDef& op) {
@@ -218,20 +225,23 @@ MadeOp made_op::make_custom_gradient(const OpParts& parts) {
   const auto parameters = parameters_of(*parts.functions[0]);
   const Graph& graph = parts.functions[0]->graph();
   const auto number = [&](std::size_t i) {
-    if (parts.numbers[i] < 0 || parts.numbers[i] > (1 << 20)) fail(ErrorCode::invalid_argument, "custom_gradient: ", parts.numbers[i], " tensors");
+    if (parts.numbers[i] < 0 || parts.numbers[i] > (1 << 20))
+      fail(ErrorCode::invalid_argument, "custom_gradient: ", parts.numbers[i], " tensors");
     return static_cast<std::size_t>(parts.numbers[i]);
   };
   auto op = std::make_shared<CustomOp>();
   op->results = number(0), op->inputs = number(1), op->variables = number(2), op->recomputes = number(3) != 0;
   if (op->results > parameters.size() || parts.numbers.size() - 4 != graph.results.size())
-    fail(ErrorCode::invalid_argument, "custom_gradient: the gradient takes ", parameters.size(), " tensors and gives ", graph.results.size(),
-         "; ", op->results, " results and ", parts.numbers.size() - 4, " gradients are declared");
+    fail(ErrorCode::invalid_argument, "custom_gradient: the gradient takes ", parameters.size(), " tensors and gives ",
+         graph.results.size(), "; ", op->results, " results and ", parts.numbers.size() - 4, " gradients are declared");
   const auto captures = parameters.begin() + static_cast<std::ptrdiff_t>(op->results);
   MadeOp made{.inputs = {parameters.begin(), captures}};
   made.inputs.resize(op->results + op->inputs + op->variables);
   for (std::size_t i = 0; i < graph.results.size(); ++i) {
     const std::size_t of = number(4 + i);
-    if (of >= op->inputs + op->variables) fail(ErrorCode::invalid_argument, "custom_gradient: a gradient for input ", of, "; there are ", op->inputs + op->variables);
+    if (of >= op->inputs + op->variables)
+      fail(ErrorCode::invalid_argument, "custom_gradient: a gradient for input ", of, "; there are ",
+           op->inputs + op->variables);
     op->gradient_of.push_back(static_cast<int>(of));
     made.inputs[op->results + of] = graph.spec(graph.results[i]);
   }

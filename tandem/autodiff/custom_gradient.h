@@ -19,7 +19,8 @@ struct WithGradient {
 /// is traced along with it.
 ///
 ///   Tensor y = custom_gradient({x}, [](const Tensors& in) -> WithGradient {
-///     return {{exp(in[0])}, [](const Tensors& dy, const Tensors&) { return Tensors{clip_by_value(dy[0], low, high)}; }};
+///     return {{exp(in[0])}, [](const Tensors& dy, const Tensors&) { return Tensors{clip_by_value(dy[0], low, high)};
+///     }};
 ///   })[0];
 Tensors custom_gradient(const Tensors& inputs, const std::function<WithGradient(const Tensors&)>& function);
 /// The same for a gradient that can be computed only when a tape asks for it, as one that needs what other replicas

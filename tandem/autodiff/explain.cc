@@ -14,7 +14,10 @@ namespace {
 GraphSetting setting_here(const Machine& machine, std::span<const TensorRef> inputs) {
   Runtime& runtime = default_runtime();
   const auto devices = runtime.dispatcher().devices().known();
-  GraphSetting setting{.machine = machine, .devices = {devices.begin(), devices.end()}, .registry = &runtime.dispatcher().devices(), .homes = homes_of(inputs)};
+  GraphSetting setting{.machine = machine,
+                       .devices = {devices.begin(), devices.end()},
+                       .registry = &runtime.dispatcher().devices(),
+                       .homes = homes_of(inputs)};
   if (runtime.placement_policy() == PlacementPolicy::first_gpu) setting.scope = DeviceName{"GPU", 0};
   return setting;
 }
@@ -24,7 +27,8 @@ GraphSetting setting_there(const Machine& machine) {
   return {.machine = machine, .devices = {devices.begin(), devices.end()}, .only_here = false};
 }
 
-/// On the machine at hand. What the plan was placed by is read; without a placer the one device, or the policy's, is asked.
+/// On the machine at hand. What the plan was placed by is read; without a placer the one device, or the policy's, is
+/// asked.
 Explanation explain_here(const GraphFunction& function, std::span<const TensorRef> inputs) {
   const auto plan = function.plan(nullptr, nullptr, inputs);
   if (plan->placement()) return plan->placement()->explanation;
@@ -58,14 +62,16 @@ Explanation explain(const Function& function, const Tensors& inputs, const Expla
   return explain(*function.concrete(inputs, options.key), refs, options);
 }
 
-std::vector<Suggestion> suggest(const GraphFunction& function, std::span<const TensorRef> inputs, const ExplainOptions& options) {
+std::vector<Suggestion> suggest(const GraphFunction& function, std::span<const TensorRef> inputs,
+                                const ExplainOptions& options) {
   if (options.machine) return suggest(function.optimized(), setting_there(*options.machine));
   const auto machine = default_runtime().machine();
   return suggest(function.optimized(), setting_here(*machine, inputs));
 }
 
 LockedFunction locked(const GraphFunction& function, const Explanation& explanation) {
-  return locked(explanation.whole ? *explanation.whole : explanation, std::string(function.name), fingerprint(function.optimized()));
+  return locked(explanation.whole ? *explanation.whole : explanation, std::string(function.name),
+                fingerprint(function.optimized()));
 }
 
 }  // namespace tandem

@@ -21,10 +21,12 @@ struct ExplainOptions {
 
 /// Traces and plans the function for such inputs if that has not been done, and runs nothing.
 Explanation explain(const Function& function, const Tensors& inputs, const ExplainOptions& options = {});
-Explanation explain(const GraphFunction& function, std::span<const TensorRef> inputs, const ExplainOptions& options = {});
+Explanation explain(const GraphFunction& function, std::span<const TensorRef> inputs,
+                    const ExplainOptions& options = {});
 
 /// What would make a step shorter, the best first.
-std::vector<Suggestion> suggest(const GraphFunction& function, std::span<const TensorRef> inputs, const ExplainOptions& options = {});
+std::vector<Suggestion> suggest(const GraphFunction& function, std::span<const TensorRef> inputs,
+                                const ExplainOptions& options = {});
 
 /// The placement as a lock keeps it.
 LockedFunction locked(const GraphFunction& function, const Explanation& explanation);

@@ -23,7 +23,8 @@ struct Depth {
   explicit Depth(const std::string& name) {
     if (++depth > kDeepest) {
       --depth;
-      fail(ErrorCode::cannot_trace, name, " calls itself more than ", kDeepest, " deep while it is traced; a recursion must "
+      fail(ErrorCode::cannot_trace, name, " calls itself more than ", kDeepest,
+           " deep while it is traced; a recursion must "
            "end on values known then, or be written with while_loop");
     }
   }
@@ -127,10 +128,12 @@ struct Function::State {
     const auto begin = std::chrono::steady_clock::now();
     Depth guard(options.name);
     Graph graph = trace_graph(signature.specs, trace);
-    const double microseconds = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
+    const double microseconds =
+        std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
     std::lock_guard lock(mutex);
     const std::string reason = last_traced ? difference(*last_traced, signature) : "first call";
-    retraces.push_back({note.empty() ? reason : reason + "; its sizes cannot be left open: " + note, graph.nodes.size(), microseconds});
+    retraces.push_back({note.empty() ? reason : reason + "; its sizes cannot be left open: " + note, graph.nodes.size(),
+                        microseconds});
     last_traced = signature;
     return graph;
   }
@@ -169,7 +172,8 @@ struct Function::State {
     if (!graph) return;
     Trace known;
     std::string why;
-    if (!is_same_graph(*graph, trace_graph(specs, known), made_op::kSizesInside, why)) entry.refused = "traced for the sizes of the call, " + why;
+    if (!is_same_graph(*graph, trace_graph(specs, known), made_op::kSizesInside, why))
+      entry.refused = "traced for the sizes of the call, " + why;
   }
 
   /// For a signature that is new: made from a trace with open sizes where there can be one.
@@ -180,7 +184,9 @@ struct Function::State {
       refused = origin->refused;
       std::optional<Graph> graph;
       if (refused.empty()) graph = graph_at(origin->graph, opening.sizes, made_op::kSizesInside, refused);
-      if (graph) return keep(signature, GraphFunction::make(*std::move(graph), options.name, {.open = true, .note = origin->note}));
+      if (graph)
+        return keep(signature,
+                    GraphFunction::make(*std::move(graph), options.name, {.open = true, .note = origin->note}));
     }
     Trace known;
     Graph graph = trace(signature, known, refused);
@@ -193,7 +199,8 @@ Function::Function(Body body, FunctionOptions options) : state_(std::make_shared
   state_->options = std::move(options);
 }
 
-std::shared_ptr<const GraphFunction> Function::concrete(const Tensors& arguments, const std::string& key, const OpenAxes& open) const {
+std::shared_ptr<const GraphFunction> Function::concrete(const Tensors& arguments, const std::string& key,
+                                                        const OpenAxes& open) const {
   const auto& wanted = state_->options.input_signature;
   check_signature(state_->options.name, wanted, arguments);
   const Signature signature = signature_of(arguments, key);

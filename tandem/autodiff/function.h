@@ -22,10 +22,12 @@ struct InputSpec {
 
 struct FunctionOptions {
   std::string name = "function";
-  /// Empty: any tensors, one trace a signature. Sizes of kAny are left open: one trace serves all of them, where that gives what
-  /// a trace for each would give. While it is made, the shapes of tensors have numbers that no program has in their places.
+  /// Empty: any tensors, one trace a signature. Sizes of kAny are left open: one trace serves all of them, where that
+  /// gives what a trace for each would give. While it is made, the shapes of tensors have numbers that no program has
+  /// in their places.
   std::vector<InputSpec> input_signature = {};
-  /// Called when the body has been traced: what it gives is kept with the graphs made of that trace (GraphFunction::origin).
+  /// Called when the body has been traced: what it gives is kept with the graphs made of that trace
+  /// (GraphFunction::origin).
   std::function<std::shared_ptr<const void>()> note = {};
 };
 
@@ -50,10 +52,11 @@ class Function {
   /// `key` stands for what else the trace depends on: a training flag, Python values.
   Tensors call(const Tensors& arguments, const std::string& key = "") const;
 
-  /// The traced function that a call with such arguments runs; traces if need be. Axes that are `open` may have other sizes
-  /// without another trace, if the body does not reckon with the numbers that stand for them; the input_signature says it for
-  /// bodies that may, and those are traced twice and compared.
-  std::shared_ptr<const GraphFunction> concrete(const Tensors& arguments, const std::string& key = "", const OpenAxes& open = {}) const;
+  /// The traced function that a call with such arguments runs; traces if need be. Axes that are `open` may have other
+  /// sizes without another trace, if the body does not reckon with the numbers that stand for them; the input_signature
+  /// says it for bodies that may, and those are traced twice and compared.
+  std::shared_ptr<const GraphFunction> concrete(const Tensors& arguments, const std::string& key = "",
+                                                const OpenAxes& open = {}) const;
 
   int tracing_count() const;
   std::vector<Retrace> retraces() const;
@@ -112,7 +115,8 @@ class TypedFunction : public Function {
 
  public:
   TypedFunction(F f, FunctionOptions options)
-      : Function([f](const Tensors& a) mutable { return function_detail::as_list(call_body(f, a)); }, std::move(options)) {}
+      : Function([f](const Tensors& a) mutable { return function_detail::as_list(call_body(f, a)); },
+                 std::move(options)) {}
 
   template <class... Args>
   Result operator()(const Args&... arguments) const {

@@ -7,10 +7,12 @@
 
 namespace tandem {
 
-std::shared_ptr<const GraphFunction> gradient_function(const Graph& graph, const std::string& name, std::size_t summed_from) {
+std::shared_ptr<const GraphFunction> gradient_function(const Graph& graph, const std::string& name,
+                                                       std::size_t summed_from) {
   for (const Node& node : graph.nodes)
     if (node.op->random)
-      fail(ErrorCode::no_gradient, name, " draws random numbers (", node.op->name, ") inside; its gradient would draw others. "
+      fail(ErrorCode::no_gradient, name, " draws random numbers (", node.op->name,
+           ") inside; its gradient would draw others. "
            "Draw them outside and pass them in");
   Trace trace;
   GradientTape tape;

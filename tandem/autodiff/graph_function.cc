@@ -53,9 +53,7 @@ struct GraphFunction::Differentiable final : OpDef {
 
   explicit Differentiable(const GraphFunction& function);
   Tensors gradients(GradContext& context) const;
-  static void execute_forward(OpCall& call) {
-    static_cast<const Differentiable&>(call.op).forward->run(call);
-  }
+  static void execute_forward(OpCall& call) { static_cast<const Differentiable&>(call.op).forward->run(call); }
 
  private:
   Tensors recomputed(GradContext& context) const;
@@ -126,7 +124,8 @@ GraphFunction::Differentiable::Differentiable(const GraphFunction& function) : n
     Trace trace;
     GradientTape tape;
     Tensors arguments, sources;
-    for (std::int32_t parameter : graph.parameters) arguments.push_back(trace.parameter(graph.nodes[static_cast<std::size_t>(parameter)].outputs[0]));
+    for (std::int32_t parameter : graph.parameters)
+      arguments.push_back(trace.parameter(graph.nodes[static_cast<std::size_t>(parameter)].outputs[0]));
     for (const Tensor& argument : arguments)
       if (is_floating(argument.dtype())) tape.watch(argument);
     sources = arguments;
@@ -144,7 +143,8 @@ GraphFunction::Differentiable::Differentiable(const GraphFunction& function) : n
       targets.push_back(output);
       target_gradients.push_back(trace.parameter(output.spec()));
     }
-    Tensors gradients = targets.empty() ? Tensors(sources.size()) : tape.gradient(targets, sources, Unconnected::none, target_gradients);
+    Tensors gradients = targets.empty() ? Tensors(sources.size())
+                                        : tape.gradient(targets, sources, Unconnected::none, target_gradients);
     for (std::size_t i = 0; i < gradients.size(); ++i) {
       if (!gradients[i].defined()) continue;
       gradient_of.push_back(static_cast<int>(i));
@@ -154,7 +154,8 @@ GraphFunction::Differentiable::Differentiable(const GraphFunction& function) : n
     joint.graph = trace.finish(outputs);
   }
   const auto& parameters = joint.graph.parameters;
-  joint.gradient_parameters.assign(parameters.begin() + static_cast<std::ptrdiff_t>(graph.parameters.size()), parameters.end());
+  joint.gradient_parameters.assign(parameters.begin() + static_cast<std::ptrdiff_t>(graph.parameters.size()),
+                                   parameters.end());
 
   std::vector<GraphValue> boundary;
   const auto depends = dependents(joint.graph, joint.gradient_parameters);
@@ -164,7 +165,9 @@ GraphFunction::Differentiable::Differentiable(const GraphFunction& function) : n
 
   Graph front;
   std::vector<std::int32_t> moved(joint.graph.nodes.size(), -1);
-  const auto to_front = [&](GraphValue value) { return GraphValue{moved[static_cast<std::size_t>(value.node)], value.output}; };
+  const auto to_front = [&](GraphValue value) {
+    return GraphValue{moved[static_cast<std::size_t>(value.node)], value.output};
+  };
   for (std::size_t at = 0; at < joint.graph.nodes.size(); ++at) {
     if (depends[at]) continue;
     Node node = joint.graph.nodes[at];
@@ -190,11 +193,16 @@ GraphFunction::Differentiable::Differentiable(const GraphFunction& function) : n
       .doc = "A traced function and what its gradient needs.",
       .variadic = true,
       .outputs = forward->outputs,
-      .infer = [](const InferContext& c) { return result_specs(static_cast<const Differentiable&>(c.op).forward->graph()); },
+      .infer =
+          [](const InferContext& c) { return result_specs(static_cast<const Differentiable&>(c.op).forward->graph()); },
       .grad = [](GradContext& g) { return static_cast<const Differentiable&>(g.attrs().op()).gradients(g); },
       .grad_reads = {.inputs = GradReads::kAll, .outputs = GradReads::kAll},
-      .flops = [](const InferContext& c) { return static_cast<const Differentiable&>(c.op).forward->graph().work().flops; },
-      .depth = [](const InferContext& c) { return static_cast<double>(static_cast<const Differentiable&>(c.op).forward->graph().op_count()); },
+      .flops =
+          [](const InferContext& c) { return static_cast<const Differentiable&>(c.op).forward->graph().work().flops; },
+      .depth =
+          [](const InferContext& c) {
+            return static_cast<double>(static_cast<const Differentiable&>(c.op).forward->graph().op_count());
+          },
       .like = forward->graph().effects(),
       .execute = execute_forward,
   };
@@ -243,12 +251,16 @@ GraphFunction::GraphFunction(Graph graph, std::string name) : graph_(std::move(g
       .grad = [](GradContext& g) { return static_cast<const GraphFunction&>(g.attrs().op()).gradients(g); },
       .grad_reads = {.inputs = GradReads::kAll},
       .flops = [](const InferContext& c) { return static_cast<const GraphFunction&>(c.op).graph_.work().flops; },
-      .depth = [](const InferContext& c) { return static_cast<double>(static_cast<const GraphFunction&>(c.op).graph_.op_count()); },
+      .depth =
+          [](const InferContext& c) {
+            return static_cast<double>(static_cast<const GraphFunction&>(c.op).graph_.op_count());
+          },
       .like = graph_.effects(),
       .execute = execute_call,
   };
   for (std::size_t at = 0; at < graph_.nodes.size(); ++at)
-    if (const Node& node = graph_.nodes[at]; node.op == &constant_op && is_floating(node.constant.dtype())) constants_.push_back(static_cast<std::int32_t>(at));
+    if (const Node& node = graph_.nodes[at]; node.op == &constant_op && is_floating(node.constant.dtype()))
+      constants_.push_back(static_cast<std::int32_t>(at));
 }
 
 void GraphFunction::execute_call(OpCall& call) { static_cast<const GraphFunction&>(call.op).run(call); }
@@ -306,20 +318,23 @@ void GraphFunction::run(OpCall& call) const {
   if (found.large_work_us > 0) default_runtime().dispatcher().note_large_work(found.large_work_us);
 }
 
-void GraphFunction::run(const DeviceName* scope, const DeviceName* near, std::span<const TensorRef> arguments, std::span<Tensor> results) const {
+void GraphFunction::run(const DeviceName* scope, const DeviceName* near, std::span<const TensorRef> arguments,
+                        std::span<Tensor> results) const {
   until_done([&] { plan(scope, near)->run(arguments, results); });
 }
 
 void GraphFunction::hand_over(const std::shared_ptr<const Plan>& plan, OpCall& call) const {
   RunAhead::Attempts attempts;
   if (graph_.group)
-    attempts = [self = shared_from_this(), scope = copy_of(call.requested), near = copy_of(call.near)](const auto& run_plan) {
+    attempts = [self = shared_from_this(), scope = copy_of(call.requested),
+                near = copy_of(call.near)](const auto& run_plan) {
       self->until_done([&] { run_plan(*self->plan(scope ? &*scope : nullptr, near ? &*near : nullptr)); });
     };
   RunAhead::run(plan, call.inputs, call.outputs, std::move(attempts));
 }
 
-std::shared_ptr<const Plan> GraphFunction::plan(const DeviceName* scope, const DeviceName* near, std::span<const TensorRef> arguments) const {
+std::shared_ptr<const Plan> GraphFunction::plan(const DeviceName* scope, const DeviceName* near,
+                                                std::span<const TensorRef> arguments) const {
   const CachedPlan found = cached_plan(scope, near, arguments);
   return found.adaptive ? found.adaptive->current() : found.plan;
 }
@@ -358,16 +373,19 @@ GraphFunction::CachedPlan GraphFunction::cached_plan(const DeviceName* scope, co
   else options.placement = default_runtime().place(graph, homes_of(arguments));
   if (graph_.group && options.placement) note_planned_step(graph, *graph_.group, *options.placement);
   std::shared_ptr<const GraphPlacement> split;
-  if (!instead && options.placement) split = default_runtime().place_split(graph_, *options.placement, homes_of(arguments));
+  if (!instead && options.placement)
+    split = default_runtime().place_split(graph_, *options.placement, homes_of(arguments));
   CachedPlan made;
   const bool adapts = !instead && options.placement && default_runtime().adapts() && !leaves_little_to_place(graph);
   if (adapts && AdaptivePlans::pays(*options.placement)) {
-    made.adaptive = std::make_shared<AdaptivePlans>(graph, options, homes_of(arguments), AdaptivePlans::Split{split, graph_});
+    made.adaptive =
+        std::make_shared<AdaptivePlans>(graph, options, homes_of(arguments), AdaptivePlans::Split{split, graph_});
   } else {
     if (split) options.placement = split;
     made.plan = lower(split ? *split->graph : graph, options);
   }
-  if (!scope && !near && !options.placement && !eager.devices().searched()) made.large_work_us = large_work_us(graph.work());
+  if (!scope && !near && !options.placement && !eager.devices().searched())
+    made.large_work_us = large_work_us(graph.work());
   made.departures = departures;
   made.epoch = eager.epoch();  // looking for devices may have changed it
   std::lock_guard lock(mutex_);
@@ -384,7 +402,8 @@ std::shared_ptr<const GraphFunction::Differentiable> GraphFunction::differentiab
 Tensors GraphFunction::gradients(GradContext& g) const {
   for (const Node& node : graph_.nodes)
     if (node.op == &variable_op && node.cell->id().watched)
-      fail(ErrorCode::no_gradient, name_storage_, " reads the variable '", node.cell->name(), "' and was called inside a traced "
+      fail(ErrorCode::no_gradient, name_storage_, " reads the variable '", node.cell->name(),
+           "' and was called inside a traced "
            "function; call what it was traced from instead, so that it becomes part of that function");
   Tensors inputs;
   for (int i = 0; i < g.count(); ++i) inputs.push_back(g.input(i));
@@ -436,7 +455,8 @@ Tensors GraphFunction::operator()(std::span<const Tensor> arguments) const {
   }
   const auto variant = differentiable();
   Tensors inputs(arguments.begin(), arguments.end());
-  for (const Ref<Cell>& cell : variant->variables) inputs.push_back(Trace::current() ? Trace::current()->read(cell) : cell->read());
+  for (const Ref<Cell>& cell : variant->variables)
+    inputs.push_back(Trace::current() ? Trace::current()->read(cell) : cell->read());
   Tensors outputs = call_op(variant, inputs);
   outputs.resize(variant->results);
   return outputs;

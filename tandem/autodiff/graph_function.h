@@ -32,11 +32,12 @@ class GraphFunction final : public OpDef, public std::enable_shared_from_this<Gr
   /// it runs on `near`, or where the placer puts it, who counts with arguments where those given are now.
   std::shared_ptr<const Plan> plan(const DeviceName* scope, const DeviceName* near = nullptr,
                                    std::span<const TensorRef> arguments = {}) const;
-  /// Runs that plan. One that the placer made may give way to another while it is being run (tandem/runtime/adaptive_plans.h). Where
-  /// a device of the graph's group fails, the run is done again without it.
+  /// Runs that plan. One that the placer made may give way to another while it is being run
+  /// (tandem/runtime/adaptive_plans.h). Where a device of the graph's group fails, the run is done again without it.
   void run(OpCall& call) const;
   /// The same for a part of a function, such as the body of a loop.
-  void run(const DeviceName* scope, const DeviceName* near, std::span<const TensorRef> arguments, std::span<Tensor> results) const;
+  void run(const DeviceName* scope, const DeviceName* near, std::span<const TensorRef> arguments,
+           std::span<Tensor> results) const;
 
   /// Runs the graph as one op: scopes and tapes see it.
   Tensors operator()(std::span<const Tensor> arguments) const;
@@ -59,7 +60,8 @@ class GraphFunction final : public OpDef, public std::enable_shared_from_this<Gr
   /// The optimized graph for the devices that are left in its group.
   Graph for_those_left() const;
   void hand_over(const std::shared_ptr<const Plan>& plan, OpCall& call) const;
-  /// attempt() until none of the group's devices fails in it. Variables are replaced last, so that each begins with the same values.
+  /// attempt() until none of the group's devices fails in it. Variables are replaced last, so that each begins with the
+  /// same values.
   void until_done(const std::function<void()>& attempt) const;
   std::shared_ptr<const Differentiable> differentiable() const;
   /// The constants that a tape follows: tensors from outside, which the function refers to. Nodes, in order.

@@ -64,7 +64,8 @@ Tensor GradientTape::batch_jacobian(const Tensor& target, const Tensor& source, 
     fail(ErrorCode::shape_mismatch, "batch_jacobian: target ", target.shape(), " and source ", source.shape(),
          " must begin with the same batch");
   const Walks walks(*this);
-  const std::int64_t batch = target.shape()[0], columns = batch ? product_of_sizes(target.shape().sizes().subspan(1)) : 0;
+  const std::int64_t batch = target.shape()[0],
+                     columns = batch ? product_of_sizes(target.shape().sizes().subspan(1)) : 0;
   require_known("a Jacobian", columns);
   const Shape shape = joined({target.shape().sizes(), source.shape().sizes().subspan(1)});
   if (shape.elements() == 0) return zeros(shape, source.dtype());

@@ -9,7 +9,8 @@ namespace {
 /// The one number that a constant has.
 std::optional<double> number(const Graph& graph, GraphValue value) {
   const Node& node = graph.node(value);
-  if (node.op != &constant_op || node.constant.size() != 1 || node.constant.dtype() == DType::string) return std::nullopt;
+  if (node.op != &constant_op || node.constant.size() != 1 || node.constant.dtype() == DType::string)
+    return std::nullopt;
   return node.constant.item<double>();
 }
 

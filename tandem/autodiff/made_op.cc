@@ -25,7 +25,8 @@ namespace {
 
 bool may_be_open(const OpDef& op) { return op.outputs == 0 || parts_of(op); }
 
-std::shared_ptr<const OpDef> op_at(const std::shared_ptr<const OpDef>& op, std::span<const std::int64_t> sizes, std::string& why) {
+std::shared_ptr<const OpDef> op_at(const std::shared_ptr<const OpDef>& op, std::span<const std::int64_t> sizes,
+                                   std::string& why) {
   auto found = parts_of(*op);
   if (!found) return op;
   OpParts& parts = *found;
@@ -49,8 +50,9 @@ bool is_same_op(const OpDef& a, const OpDef& b) {
   const auto one = parts_of(a), other = parts_of(b);
   if (!one || !other || one->kind != other->kind || one->numbers != other->numbers) return false;
   std::string why;
-  return std::ranges::equal(one->functions, other->functions,
-                            [&](const auto& f, const auto& g) { return is_same_graph(f->graph(), g->graph(), kSizesInside, why); });
+  return std::ranges::equal(one->functions, other->functions, [&](const auto& f, const auto& g) {
+    return is_same_graph(f->graph(), g->graph(), kSizesInside, why);
+  });
 }
 
 }  // namespace
@@ -76,7 +78,8 @@ MadeOp make_op(const OpParts& parts) {
   if (parts.kind == "while_loop") return make_while(parts);
   if (parts.kind == "while_loop_gradient") return make_while_gradient(parts);
   if (parts.kind == "custom_gradient") return make_custom_gradient(parts);
-  fail(ErrorCode::invalid_argument, "there is no op made of graphs called '", parts.kind, "'; a newer version may know it");
+  fail(ErrorCode::invalid_argument, "there is no op made of graphs called '", parts.kind,
+       "'; a newer version may know it");
 }
 
 }  // namespace tandem

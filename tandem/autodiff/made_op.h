@@ -1,5 +1,5 @@
-// Ops made at run time (calls, branches, loops, gradients given by hand) taken apart into what a file can hold, and made
-// again from the parts: read from a file, or with open sizes put in.
+// Ops made at run time (calls, branches, loops, gradients given by hand) taken apart into what a file can hold, and
+// made again from the parts: read from a file, or with open sizes put in.
 #pragma once
 #include <memory>
 #include <optional>

@@ -50,7 +50,8 @@ std::optional<std::int64_t> value_at(std::span<const std::int64_t> coefficients,
 bool is_whole(const Json& json) {
   constexpr double kMost = 1e15;  // exact as a double
   if (json.is_number_integer()) return true;
-  return json.is_number_float() && std::floor(json.get<double>()) == json.get<double>() && std::abs(json.get<double>()) < kMost;
+  return json.is_number_float() && std::floor(json.get<double>()) == json.get<double>() &&
+         std::abs(json.get<double>()) < kMost;
 }
 
 class Merger {
@@ -65,14 +66,16 @@ class Merger {
       Json out = Json::object();
       for (const auto& [key, value] : first.items()) {
         if (!all([&, &key = key](const Json* s) { return s->contains(key); })) differ(place);
-        out[key] = merge(each(samples, [&, &key = key](const Json& s) -> const Json& { return s.at(key); }), place + "." + key);
+        out[key] = merge(each(samples, [&, &key = key](const Json& s) -> const Json& { return s.at(key); }),
+                         place + "." + key);
       }
       return out;
     }
     if (first.is_array() && all([&](const Json* s) { return s->is_array() && s->size() == first.size(); })) {
       Json out = Json::array();
       for (std::size_t i = 0; i < first.size(); ++i)
-        out.push_back(merge(each(samples, [&](const Json& s) -> const Json& { return s.at(i); }), text(place, "[", i, "]")));
+        out.push_back(
+            merge(each(samples, [&](const Json& s) -> const Json& { return s.at(i); }), text(place, "[", i, "]")));
       return out;
     }
     if (!all([](const Json* s) { return is_whole(*s); })) differ(place);
@@ -102,8 +105,10 @@ class Merger {
   }
 
   [[noreturn]] static void differ(const std::string& place) {
-    fail(ErrorCode::invalid_argument, "the function cannot be saved with open sizes: traced for other sizes, its graph differs at ",
-         place.empty() ? "its end" : place.substr(1), " in more than numbers that follow from the sizes; give all sizes of its inputs");
+    fail(ErrorCode::invalid_argument,
+         "the function cannot be saved with open sizes: traced for other sizes, its graph differs at ",
+         place.empty() ? "its end" : place.substr(1),
+         " in more than numbers that follow from the sizes; give all sizes of its inputs");
   }
 
   const std::vector<int>& axes_;
@@ -115,17 +120,20 @@ class Merger {
 OpenSizes::OpenSizes(const std::vector<InputSpec>& inputs) : inputs_(inputs) {
   for (const InputSpec& input : inputs)
     for (std::size_t axis = 0; axis < input.shape.size(); ++axis)
-      if (input.shape[axis] == InputSpec::kAny && !std::ranges::count(axes_, static_cast<int>(axis))) axes_.push_back(static_cast<int>(axis));
+      if (input.shape[axis] == InputSpec::kAny && !std::ranges::count(axes_, static_cast<int>(axis)))
+        axes_.push_back(static_cast<int>(axis));
   std::ranges::sort(axes_);
   if (axes_.size() > kMostAxes)
-    fail(ErrorCode::invalid_argument, "a saved function may leave ", kMostAxes, " axes open, got ", axes_.size(), ": ", join(axes_));
+    fail(ErrorCode::invalid_argument, "a saved function may leave ", kMostAxes, " axes open, got ", axes_.size(), ": ",
+         join(axes_));
 }
 
 std::vector<std::vector<std::int64_t>> OpenSizes::samples() const {
   if (axes_.empty()) return {{}};
   std::vector<std::vector<std::int64_t>> list(std::size_t{1} << axes_.size());
   for (std::size_t i = 0; i < list.size(); ++i)
-    for (std::size_t bit = 0; bit < axes_.size(); ++bit) list[i].push_back(i >> bit & 1 ? sizes_for(axes_[bit]).high : sizes_for(axes_[bit]).low);
+    for (std::size_t bit = 0; bit < axes_.size(); ++bit)
+      list[i].push_back(i >> bit & 1 ? sizes_for(axes_[bit]).high : sizes_for(axes_[bit]).low);
   list.emplace_back();
   for (const int axis : axes_) list.back().push_back(sizes_for(axis).test);
   return list;
@@ -136,7 +144,8 @@ Specs OpenSizes::specs(std::span<const std::int64_t> sizes) const {
   for (const InputSpec& input : inputs_) {
     std::vector<std::int64_t> shape = input.shape;
     for (std::size_t axis = 0; axis < shape.size(); ++axis)
-      if (shape[axis] == InputSpec::kAny) shape[axis] = sizes[static_cast<std::size_t>(std::ranges::find(axes_, static_cast<int>(axis)) - axes_.begin())];
+      if (shape[axis] == InputSpec::kAny)
+        shape[axis] = sizes[static_cast<std::size_t>(std::ranges::find(axes_, static_cast<int>(axis)) - axes_.begin())];
     specs.emplace_back(input.dtype, Shape(std::span<const std::int64_t>(shape)));
   }
   return specs;
@@ -148,10 +157,13 @@ std::vector<std::int64_t> OpenSizes::sizes_of(const Tensors& arguments) const {
     for (std::size_t k = 0; k < axes_.size(); ++k) {
       const auto axis = static_cast<std::size_t>(axes_[k]);
       if (axis >= inputs_[i].shape.size() || inputs_[i].shape[axis] != InputSpec::kAny) continue;
-      if (arguments[i].rank() <= axes_[k]) fail(ErrorCode::shape_mismatch, "input ", i, " needs ", inputs_[i].shape.size(), " axes, got ", arguments[i].spec());
+      if (arguments[i].rank() <= axes_[k])
+        fail(ErrorCode::shape_mismatch, "input ", i, " needs ", inputs_[i].shape.size(), " axes, got ",
+             arguments[i].spec());
       const std::int64_t size = arguments[i].shape()[axes_[k]];
       if (sizes[k] >= 0 && sizes[k] != size)
-        fail(ErrorCode::shape_mismatch, "axis ", axis, " of all inputs must have one size, got ", sizes[k], " and, in input ", i, ", ", size);
+        fail(ErrorCode::shape_mismatch, "axis ", axis, " of all inputs must have one size, got ", sizes[k],
+             " and, in input ", i, ", ", size);
       sizes[k] = size;
     }
   return sizes;
@@ -176,7 +188,8 @@ Json OpenSizes::at(const Json& merged, std::span<const std::int64_t> sizes) cons
       if (c.is_number_integer()) found.push_back(c.get<std::int64_t>());
     const auto value = value_at(found, sizes);
     if (found.size() != open->size() || found.size() != std::size_t{1} << sizes.size() || !value)
-      fail(ErrorCode::bad_file, "a size that depends on ", sizes.size(), " others needs ", std::size_t{1} << sizes.size(), " whole numbers within range, got ", open->dump());
+      fail(ErrorCode::bad_file, "a size that depends on ", sizes.size(), " others needs ",
+           std::size_t{1} << sizes.size(), " whole numbers within range, got ", open->dump());
     return merged.contains(kReal) ? Json(static_cast<double>(*value)) : Json(*value);
   }
   Json out = Json::object();

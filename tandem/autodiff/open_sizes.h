@@ -1,5 +1,5 @@
-// Functions whose sizes are left open: graphs have fixed shapes, so a function is traced for a few sizes, and every number
-// that changes with them is written as a polynomial of the sizes.
+// Functions whose sizes are left open: graphs have fixed shapes, so a function is traced for a few sizes, and every
+// number that changes with them is written as a polynomial of the sizes.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <span>

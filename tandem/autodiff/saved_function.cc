@@ -43,10 +43,13 @@ Json inputs_json(const std::vector<InputSpec>& inputs) {
 
 Json function_json(const FunctionToSave& function, GraphWriter& writer) {
   const OpenSizes sizes(function.inputs);
-  TANDEM_CHECK(function.traces.size() == sizes.samples().size(), function.name, " is traced ", function.traces.size(), " times");
+  TANDEM_CHECK(function.traces.size() == sizes.samples().size(), function.name, " is traced ", function.traces.size(),
+               " times");
   std::vector<Json> samples;
   for (const auto& trace : function.traces) samples.push_back(writer.write(*trace));
-  return {{"name", function.name}, {"inputs", inputs_json(function.inputs)}, {"notes", function.notes},
+  return {{"name", function.name},
+          {"inputs", inputs_json(function.inputs)},
+          {"notes", function.notes},
           {"graphs", sizes.axes().empty() ? samples[0]["graphs"] : sizes.merged(samples)["graphs"]}};
 }
 
@@ -64,8 +67,13 @@ std::vector<InputSpec> inputs_of(const GraphFunction& function) {
 /// A function of the file and what it shares with the others.
 class LoadedFunction {
  public:
-  LoadedFunction(std::string source, std::string json, std::vector<InputSpec> inputs, std::shared_ptr<const SavedValues> values)
-      : source_(std::move(source)), json_(std::move(json)), inputs_(std::move(inputs)), sizes_(inputs_), values_(std::move(values)) {}
+  LoadedFunction(std::string source, std::string json, std::vector<InputSpec> inputs,
+                 std::shared_ptr<const SavedValues> values)
+      : source_(std::move(source)),
+        json_(std::move(json)),
+        inputs_(std::move(inputs)),
+        sizes_(inputs_),
+        values_(std::move(values)) {}
 
   /// Runs the ops one by one: as part of the trace that Function makes, or at once.
   Tensors run(const Tensors& arguments) {
@@ -85,11 +93,13 @@ class LoadedFunction {
 
  private:
   std::shared_ptr<const GraphFunction> graph_for(const Tensors& arguments) {
-    if (arguments.size() != inputs_.size()) fail(ErrorCode::wrong_arity, source_, " takes ", inputs_.size(), " tensors, got ", arguments.size());
+    if (arguments.size() != inputs_.size())
+      fail(ErrorCode::wrong_arity, source_, " takes ", inputs_.size(), " tensors, got ", arguments.size());
     const auto sizes = sizes_.sizes_of(arguments);
     const Specs wanted = sizes_.specs(sizes);
     for (std::size_t i = 0; i < arguments.size(); ++i)
-      if (arguments[i].spec() != wanted[i]) fail(ErrorCode::shape_mismatch, source_, " takes ", wanted[i], " as tensor ", i, ", got ", arguments[i].spec());
+      if (arguments[i].spec() != wanted[i])
+        fail(ErrorCode::shape_mismatch, source_, " takes ", wanted[i], " as tensor ", i, ", got ", arguments[i].spec());
     std::lock_guard lock(mutex_);
     if (!last_ || sizes != last_sizes_) last_ = read(sizes), last_sizes_ = sizes;
     return last_;
@@ -101,8 +111,10 @@ class LoadedFunction {
     auto function = read_graphs(document.root(), *values_);
     const Specs wanted = sizes_.specs(sizes);
     Specs found;
-    for (const InputSpec& input : inputs_of(*function)) found.emplace_back(input.dtype, Shape(std::span<const std::int64_t>(input.shape)));
-    if (found != wanted) document.root().complain(tandem::text("the graph takes (", join(found), "), the function (", join(wanted), ")"));
+    for (const InputSpec& input : inputs_of(*function))
+      found.emplace_back(input.dtype, Shape(std::span<const std::int64_t>(input.shape)));
+    if (found != wanted)
+      document.root().complain(tandem::text("the graph takes (", join(found), "), the function (", join(wanted), ")"));
     return function;
   }
 
@@ -122,7 +134,8 @@ std::vector<InputSpec> read_inputs(const JsonValue& json) {
     const auto dtype = parse_dtype(value.at("dtype").string());
     if (!dtype) value.at("dtype").complain("is no dtype");
     input.dtype = *dtype;
-    for (const JsonValue& size : value.at("shape").elements()) input.shape.push_back(size.is_null() ? InputSpec::kAny : size.integer(0));
+    for (const JsonValue& size : value.at("shape").elements())
+      input.shape.push_back(size.is_null() ? InputSpec::kAny : size.integer(0));
     inputs.push_back(std::move(input));
   }
   return inputs;
@@ -130,25 +143,31 @@ std::vector<InputSpec> read_inputs(const JsonValue& json) {
 
 std::string variable_key(std::size_t number) { return text("variable ", number); }
 
-std::shared_ptr<const SavedValues> read_values(const JsonValue& root, std::string_view tensors, const std::string& source) {
+std::shared_ptr<const SavedValues> read_values(const JsonValue& root, std::string_view tensors,
+                                               const std::string& source) {
   auto values = std::make_shared<SavedValues>();
   values->tensors = safetensors_from_bytes(tensors, source).tensors;
   for (const JsonValue& json : root.at("variables").elements()) {
     const auto found = values->tensors.find(variable_key(values->cells.size()));
     if (found == values->tensors.end()) json.complain("it has no value in the file");
-    values->cells.push_back(Ref<Cell>(new Cell(found->second, json.at("trainable").boolean(), json.at("name").string())));
+    values->cells.push_back(
+        Ref<Cell>(new Cell(found->second, json.at("trainable").boolean(), json.at("name").string())));
     values->tensors.erase(found);
   }
   return values;
 }
 
-SavedFunctions::Entry read_function(const JsonValue& json, const std::shared_ptr<const SavedValues>& values, const std::string& source) {
+SavedFunctions::Entry read_function(const JsonValue& json, const std::shared_ptr<const SavedValues>& values,
+                                    const std::string& source) {
   const std::string name = json.at("name").string();
   const auto inputs = read_inputs(json.at("inputs"));
-  const auto function = std::make_shared<LoadedFunction>(text(source, ", function '", name, "'"), json.dump(), inputs, values);
+  const auto function =
+      std::make_shared<LoadedFunction>(text(source, ", function '", name, "'"), json.dump(), inputs, values);
   function->check();
-  return {.name = name, .inputs = inputs,
-          .function = Function([function](const Tensors& arguments) { return function->run(arguments); }, {.name = name, .input_signature = inputs}),
+  return {.name = name,
+          .inputs = inputs,
+          .function = Function([function](const Tensors& arguments) { return function->run(arguments); },
+                               {.name = name, .input_signature = inputs}),
           .notes = json.at("notes").string()};
 }
 
@@ -156,12 +175,16 @@ SavedFunctions::Entry read_function(const JsonValue& json, const std::shared_ptr
 std::pair<std::string_view, std::string_view> open_file(std::string_view bytes, const std::string& name) {
   Header header;
   const auto refuse = [&](const auto&... parts) { fail(ErrorCode::bad_file, name, ": ", parts...); };
-  if (bytes.size() < sizeof header || !bytes.starts_with(kMagic)) refuse("no file of saved functions: it does not begin with ", kMagic);
+  if (bytes.size() < sizeof header || !bytes.starts_with(kMagic))
+    refuse("no file of saved functions: it does not begin with ", kMagic);
   std::memcpy(&header, bytes.data(), sizeof header);
-  if (header.version > kVersion) refuse("written by a newer version: format ", header.version, ", this version reads up to ", kVersion, "; update tandem");
+  if (header.version > kVersion)
+    refuse("written by a newer version: format ", header.version, ", this version reads up to ", kVersion,
+           "; update tandem");
   if (header.version == 0) refuse("damaged: there is no format 0");
   if (crc32c(bytes.substr(kChecked)) != header.checksum) refuse("damaged or truncated: its checksum is wrong");
-  if (header.json_bytes > bytes.size() - sizeof header) refuse("damaged: ", header.json_bytes, " bytes of JSON in a file of ", bytes.size());
+  if (header.json_bytes > bytes.size() - sizeof header)
+    refuse("damaged: ", header.json_bytes, " bytes of JSON in a file of ", bytes.size());
   return {bytes.substr(sizeof header, header.json_bytes), bytes.substr(sizeof header + header.json_bytes)};
 }
 
@@ -197,7 +220,9 @@ std::string functions_to_bytes(const FunctionsToSave& what) {
   return bytes;
 }
 
-void save_functions(const std::string& path, const FunctionsToSave& what) { write_file_atomically(path, functions_to_bytes(what)); }
+void save_functions(const std::string& path, const FunctionsToSave& what) {
+  write_file_atomically(path, functions_to_bytes(what));
+}
 
 SavedFunctions functions_from_bytes(std::string_view bytes, const std::string& name) {
   const auto [json, tensors] = open_file(bytes, name);
@@ -205,7 +230,8 @@ SavedFunctions functions_from_bytes(std::string_view bytes, const std::string& n
   const JsonValue root = document.root();
   const auto values = read_values(root, tensors, name);
   SavedFunctions saved{.notes = root.at("notes").string()};
-  for (const JsonValue& function : root.at("functions").elements()) saved.functions.push_back(read_function(function, values, name));
+  for (const JsonValue& function : root.at("functions").elements())
+    saved.functions.push_back(read_function(function, values, name));
   for (const Ref<Cell>& cell : values->cells) saved.variables.emplace_back(cell);
   return saved;
 }
@@ -218,10 +244,12 @@ const SavedFunctions::Entry& SavedFunctions::find(const std::string& name) const
   if (found != functions.end()) return *found;
   std::vector<std::string> names;
   for (const Entry& entry : functions) names.push_back(entry.name);
-  fail(ErrorCode::invalid_argument, "there is no function '", wanted, "' in the file; it has ", names.empty() ? "none" : join(names));
+  fail(ErrorCode::invalid_argument, "there is no function '", wanted, "' in the file; it has ",
+       names.empty() ? "none" : join(names));
 }
 
-void save_function(const std::string& path, const Function& function, const std::vector<InputSpec>& inputs, const std::string& key) {
+void save_function(const std::string& path, const Function& function, const std::vector<InputSpec>& inputs,
+                   const std::string& key) {
   FunctionToSave one{.name = "function", .inputs = inputs};
   for (const Specs& specs : size_samples(inputs)) {
     Tensors arguments;
@@ -233,9 +261,13 @@ void save_function(const std::string& path, const Function& function, const std:
 }
 
 void save_function(const std::string& path, const std::shared_ptr<const GraphFunction>& function) {
-  save_functions(path, {.functions = {{.name = std::string(function->name), .inputs = inputs_of(*function), .traces = {function}}}});
+  save_functions(
+      path,
+      {.functions = {{.name = std::string(function->name), .inputs = inputs_of(*function), .traces = {function}}}});
 }
 
-Function load_function(const std::string& path, const std::string& name) { return load_functions(path).find(name).function; }
+Function load_function(const std::string& path, const std::string& name) {
+  return load_functions(path).find(name).function;
+}
 
 }  // namespace tandem

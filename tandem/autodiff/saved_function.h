@@ -52,7 +52,8 @@ SavedFunctions load_functions(const std::string& path);
 SavedFunctions functions_from_bytes(std::string_view bytes, const std::string& name = "the bytes given");
 
 /// One function. `key` as for Function::call.
-void save_function(const std::string& path, const Function& function, const std::vector<InputSpec>& inputs, const std::string& key = "");
+void save_function(const std::string& path, const Function& function, const std::vector<InputSpec>& inputs,
+                   const std::string& key = "");
 void save_function(const std::string& path, const std::shared_ptr<const GraphFunction>& function);
 Function load_function(const std::string& path, const std::string& name = "");
 

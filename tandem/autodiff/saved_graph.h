@@ -21,8 +21,8 @@ struct SavedValues {
 /// Writes graphs and gathers what they refer to.
 class GraphWriter {
  public:
-  /// The graphs of a function, those it calls first: {"graphs": [{"nodes": …, "parameters": …, "results": …, "writes": …}]}.
-  /// Throws invalid_argument naming an op that only this process can run.
+  /// The graphs of a function, those it calls first: {"graphs": [{"nodes": …, "parameters": …, "results": …, "writes":
+  /// …}]}. Throws invalid_argument naming an op that only this process can run.
   nlohmann::ordered_json write(const GraphFunction& function);
   /// Has a number from now on, whether a graph refers to it or not.
   std::size_t number_of(const Ref<Cell>& cell);

@@ -47,9 +47,11 @@ void read_attr(const AttrDef& def, const JsonValue& json, AttrWriter& writer) {
   }
 }
 
-/// A number that the file does not name: ops are given more attributes as versions go by, and these then mean what was before.
+/// A number that the file does not name: ops are given more attributes as versions go by, and these then mean what was
+/// before.
 void read_attr_or_default(const AttrDef& def, const JsonValue& attrs, AttrWriter& writer) {
-  if (def.kind == AttrKind::integer && !def.default_value.empty() && !attrs.find(def.name)) writer.put(static_cast<std::int64_t>(std::stoll(std::string(def.default_value))));
+  if (def.kind == AttrKind::integer && !def.default_value.empty() && !attrs.find(def.name))
+    writer.put(static_cast<std::int64_t>(std::stoll(std::string(def.default_value))));
   else read_attr(def, attrs.at(def.name), writer);
 }
 
@@ -106,18 +108,21 @@ class FunctionReader {
   void check_parameters(const JsonValue& json) const {
     std::vector<bool> listed(graph_.nodes.size());
     for (const std::int32_t node : graph_.parameters) {
-      if (listed[static_cast<std::size_t>(node)]) json.at("parameters").complain(text("node ", node, " is listed twice"));
+      if (listed[static_cast<std::size_t>(node)])
+        json.at("parameters").complain(text("node ", node, " is listed twice"));
       listed[static_cast<std::size_t>(node)] = true;
     }
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n)
-      if (graph_.nodes[n].op == &parameter_op && !listed[n]) json.at("parameters").complain(text("node ", n, " is a parameter and not listed"));
+      if (graph_.nodes[n].op == &parameter_op && !listed[n])
+        json.at("parameters").complain(text("node ", n, " is a parameter and not listed"));
   }
 
   GraphValue read_value(const JsonValue& json) const {
     GraphValue value;
     const auto checked = [](const JsonValue& number, std::size_t end, std::string_view what) {
       const std::int64_t index = number.integer(0);
-      if (index >= static_cast<std::int64_t>(end)) number.complain(text("there is no ", what, " ", index, " before it; there are ", end));
+      if (index >= static_cast<std::int64_t>(end))
+        number.complain(text("there is no ", what, " ", index, " before it; there are ", end));
       return static_cast<std::int32_t>(index);
     };
     if (!json.is_array()) {
@@ -135,13 +140,15 @@ class FunctionReader {
   Graph::Write read_write(const JsonValue& json) const {
     const Graph::Write write{read_cell(json.at("variable")), read_value(json.at("value"))};
     if (graph_.spec(write.value) != write.cell->spec())
-      json.complain(text("variable '", write.cell->name(), "' is ", write.cell->spec(), " and would be given ", graph_.spec(write.value)));
+      json.complain(text("variable '", write.cell->name(), "' is ", write.cell->spec(), " and would be given ",
+                         graph_.spec(write.value)));
     return write;
   }
 
   const Ref<Cell>& read_cell(const JsonValue& json) const {
     const std::int64_t number = json.integer(0);
-    if (number >= static_cast<std::int64_t>(values_.cells.size())) json.complain(text("there is no variable ", number, "; there are ", values_.cells.size()));
+    if (number >= static_cast<std::int64_t>(values_.cells.size()))
+      json.complain(text("there is no variable ", number, "; there are ", values_.cells.size()));
     return values_.cells[static_cast<std::size_t>(number)];
   }
 
@@ -157,7 +164,8 @@ class FunctionReader {
       return {.op = &variable_op, .outputs = {cell->spec()}, .cell = cell};
     }
     const OpDef* op = find_op(name);
-    if (!op || op->data_dependent_shape) json.at("op").complain(text("there is no op '", name, "' here; a newer version may know it"));
+    if (!op || op->data_dependent_shape)
+      json.at("op").complain(text("there is no op '", name, "' here; a newer version may know it"));
     Node node{.op = op};
     AttrWriter writer(*op);
     for (const AttrDef& def : op->attrs) read_attr_or_default(def, json.at("attrs"), writer);
@@ -197,13 +205,15 @@ class FunctionReader {
     OpParts parts{.kind = kind, .numbers = integers(json.at("numbers"))};
     for (const JsonValue& value : json.at("graphs").elements()) {
       const std::int64_t index = value.integer(0);
-      if (index >= static_cast<std::int64_t>(functions_.size())) value.complain(text("there is no graph ", index, " before it; there are ", functions_.size()));
+      if (index >= static_cast<std::int64_t>(functions_.size()))
+        value.complain(text("there is no graph ", index, " before it; there are ", functions_.size()));
       parts.functions.push_back(functions_[static_cast<std::size_t>(index)]);
     }
     MadeOp made = make_op(parts);
     const JsonValue inputs = json.at("inputs");
     const auto given = inputs.elements();
-    if (given.size() != made.inputs.size()) inputs.complain(text(kind, " takes ", made.inputs.size(), " tensors, got ", given.size()));
+    if (given.size() != made.inputs.size())
+      inputs.complain(text(kind, " takes ", made.inputs.size(), " tensors, got ", given.size()));
     for (std::size_t i = 0; i < given.size(); ++i)
       if (const TensorSpec& spec = graph_.spec(read_value(given[i])); made.inputs[i] && *made.inputs[i] != spec)
         given[i].complain(text(kind, " takes ", *made.inputs[i], " as tensor ", i, ", got ", spec));

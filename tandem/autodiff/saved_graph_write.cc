@@ -12,7 +12,9 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-std::string_view bytes_of(const Tensor& tensor) { return {static_cast<const char*>(tensor.raw_data()), tensor.spec().bytes()}; }
+std::string_view bytes_of(const Tensor& tensor) {
+  return {static_cast<const char*>(tensor.raw_data()), tensor.spec().bytes()};
+}
 
 /// JSON has no infinity and no NaN: they are words.
 Json real(double value) {
@@ -49,7 +51,9 @@ Json values_json(std::span<const GraphValue> values) {
   return list;
 }
 
-Json spec_json(const TensorSpec& spec) { return {{"dtype", dtype_name(spec.dtype())}, {"shape", spec.shape().sizes()}}; }
+Json spec_json(const TensorSpec& spec) {
+  return {{"dtype", dtype_name(spec.dtype())}, {"shape", spec.shape().sizes()}};
+}
 
 template <class T>
 Json numbers_json(const Tensor& tensor) {
@@ -81,9 +85,13 @@ class FunctionWriter {
     for (const Graph::Write& write : function.graph().writes)
       writes.push_back({{"variable", shared_.number_of(write.cell)}, {"value", value_json(write.value)}});
     count_ += nodes.size();
-    if (count_ > kMostSavedNodes) fail(ErrorCode::invalid_argument, "a function of more than ", kMostSavedNodes, " nodes is not saved");
-    graphs.push_back({{"name", function.name}, {"nodes", std::move(nodes)}, {"parameters", function.graph().parameters},
-                      {"results", values_json(function.graph().results)}, {"writes", std::move(writes)}});
+    if (count_ > kMostSavedNodes)
+      fail(ErrorCode::invalid_argument, "a function of more than ", kMostSavedNodes, " nodes is not saved");
+    graphs.push_back({{"name", function.name},
+                      {"nodes", std::move(nodes)},
+                      {"parameters", function.graph().parameters},
+                      {"results", values_json(function.graph().results)},
+                      {"writes", std::move(writes)}});
     return done_[&function] = graphs.size() - 1;
   }
 
@@ -109,8 +117,10 @@ class FunctionWriter {
   void write_parts(const OpDef& op, Json& out) {
     const auto parts = parts_of(op);
     if (!parts)
-      fail(ErrorCode::invalid_argument, "the function cannot be saved: ", op.name, " runs only in this process (", op.doc,
-           " tf.print, tf.py_function, assertions and loops over datasets are such calls); leave it out of what is saved");
+      fail(ErrorCode::invalid_argument, "the function cannot be saved: ", op.name, " runs only in this process (",
+           op.doc,
+           " tf.print, tf.py_function, assertions and loops over datasets are such calls); leave it out of what is "
+           "saved");
     out["made"] = parts->kind;
     out["graphs"] = Json::array();
     for (const auto& function : parts->functions) out["graphs"].push_back(add(*function));
@@ -147,11 +157,14 @@ std::size_t GraphWriter::number_of(const Ref<Cell>& cell) {
 
 /// Constants of the same bytes are one.
 std::string GraphWriter::name_of(const Tensor& constant) {
-  if (constant.dtype() == DType::string) fail(ErrorCode::unsupported_dtype, "the function cannot be saved: it has a constant of strings");
+  if (constant.dtype() == DType::string)
+    fail(ErrorCode::unsupported_dtype, "the function cannot be saved: it has a constant of strings");
   const std::uint32_t sum = crc32c(bytes_of(constant));
   const auto [first, last] = names_.equal_range(sum);
   for (auto it = first; it != last; ++it)
-    if (const Tensor& known = values_.tensors.at(it->second); known.spec() == constant.spec() && bytes_of(known) == bytes_of(constant)) return it->second;
+    if (const Tensor& known = values_.tensors.at(it->second);
+        known.spec() == constant.spec() && bytes_of(known) == bytes_of(constant))
+      return it->second;
   const std::string name = text("constant ", values_.tensors.size());
   values_.tensors.emplace(name, constant);
   names_.emplace(sum, name);

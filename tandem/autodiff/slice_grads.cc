@@ -12,7 +12,9 @@ namespace tandem {
 bool SliceGrads::take(std::int32_t slot, const OpDef& op, const Attrs& attrs, const Shape& whole, const Tensor& grad) {
   if (&op != &slice_op && &op != &strided_slice_op) return false;
   const AttrView view(op, attrs);
-  if (&op == &strided_slice_op && !std::ranges::all_of(view.ints("strides"), [](std::int64_t stride) { return stride == 1; })) return false;
+  if (&op == &strided_slice_op &&
+      !std::ranges::all_of(view.ints("strides"), [](std::int64_t stride) { return stride == 1; }))
+    return false;
   int axis = -1;
   for (int i = 0; i < whole.rank(); ++i) {
     if (grad.shape()[i] == whole[i]) continue;

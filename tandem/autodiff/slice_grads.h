@@ -1,5 +1,5 @@
-// Gradients of slices of one tensor, joined where they lie side by side: all parts of a tensor cost what the tensor does, not
-// its size once a part.
+// Gradients of slices of one tensor, joined where they lie side by side: all parts of a tensor cost what the tensor
+// does, not its size once a part.
 #pragma once
 #include <cstdint>
 #include <unordered_map>

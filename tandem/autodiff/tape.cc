@@ -88,7 +88,8 @@ void GradientTape::forget() {
 
 void GradientTape::watch(const Tensor& value) {
   if (!is_floating(value.dtype()))
-    fail(ErrorCode::no_gradient, "watch: only floating tensors have gradients, got ", value.spec(), "; cast it to float32");
+    fail(ErrorCode::no_gradient, "watch: only floating tensors have gradients, got ", value.spec(),
+         "; cast it to float32");
   slots_of_.insert(value.impl()->id.number);
 }
 
@@ -172,7 +173,8 @@ Tensors GradientTape::gradient(const Tensors& targets, const Tensors& sources, U
   for (const Tensor& source : sources) {
     const auto slot = slots_of_.find(source.impl()->id.number);
     Tensor grad;
-    if (slot != IdMap::kNone && static_cast<std::size_t>(slot) < grads.size()) grad = grads[static_cast<std::size_t>(slot)];
+    if (slot != IdMap::kNone && static_cast<std::size_t>(slot) < grads.size())
+      grad = grads[static_cast<std::size_t>(slot)];
     if (!grad.defined() && unconnected == Unconnected::zero) grad = zeros_like(source);
     result.push_back(std::move(grad));
   }
@@ -197,11 +199,13 @@ void GradientTape::backward(std::vector<Tensor>& grads, const std::vector<bool>&
         if (slots_[entry.inputs + static_cast<std::uint32_t>(i)] != IdMap::kNone) wanted |= std::uint64_t{1} << i;
       const auto result = slots_[entry.inputs + entry.input_count];
       const bool sliced = wanted == 1 && entry.input_count == 1 && entry.output_count == 1 &&
-                          slices.take(slots_[entry.inputs], *entry.op, attrs_[entry.attrs], specs_[entry.inputs].shape(), grads[static_cast<std::size_t>(result)]);
+                          slices.take(slots_[entry.inputs], *entry.op, attrs_[entry.attrs],
+                                      specs_[entry.inputs].shape(), grads[static_cast<std::size_t>(result)]);
       const Tensors input_grads = sliced ? Tensors() : entry_grads(entry, grads, wanted);
       for (int k = 0; k < entry.output_count; ++k) {
         const auto slot = slots_[entry.inputs + entry.input_count + static_cast<std::uint32_t>(k)];
-        if (slot != IdMap::kNone && !is_source[static_cast<std::size_t>(slot)]) grads[static_cast<std::size_t>(slot)] = {};
+        if (slot != IdMap::kNone && !is_source[static_cast<std::size_t>(slot)])
+          grads[static_cast<std::size_t>(slot)] = {};
       }
       for (std::size_t i = 0; i < input_grads.size(); ++i) {
         const auto slot = slots_[entry.inputs + i];
@@ -236,13 +240,14 @@ Tensors GradientTape::entry_grads(const Entry& entry, std::vector<Tensor>& grads
                        differentiate});
   Tensors result = entry.op->grad(context);
   for (std::size_t i = 0; i < result.size(); ++i)
-    TANDEM_CHECK(!result[i].defined() || result[i].spec() == specs[i], "the gradient of input ", i, " of ", entry.op->name,
-                 " is ", result[i].spec(), ", the input ", specs[i]);
+    TANDEM_CHECK(!result[i].defined() || result[i].spec() == specs[i], "the gradient of input ", i, " of ",
+                 entry.op->name, " is ", result[i].spec(), ", the input ", specs[i]);
   return result;
 }
 
 void GradientTape::release(const Entry& entry) {
-  for (int i = 0; i < entry.input_count + entry.output_count; ++i) kept_[entry.inputs + static_cast<std::uint32_t>(i)] = {};
+  for (int i = 0; i < entry.input_count + entry.output_count; ++i)
+    kept_[entry.inputs + static_cast<std::uint32_t>(i)] = {};
 }
 
 }  // namespace tandem

@@ -36,7 +36,8 @@ class GradientTape final : public Dispatcher {
                    const Tensor& target_grad = {});
   Tensor gradient(const Tensor& target, const Tensor& source, Unconnected unconnected = Unconnected::none);
   /// Of several targets: their gradients are added. `target_grads` is empty or one a target.
-  Tensors gradient(const Tensors& targets, const Tensors& sources, Unconnected unconnected, const Tensors& target_grads);
+  Tensors gradient(const Tensors& targets, const Tensors& sources, Unconnected unconnected,
+                   const Tensors& target_grads);
 
   /// The derivative of each element of `target`: of its shape followed by the source's. One walk an element.
   Tensors jacobian(const Tensor& target, const Tensors& sources, Unconnected unconnected = Unconnected::none);
@@ -52,8 +53,8 @@ class GradientTape final : public Dispatcher {
   bool recording() const { return recording_; }
   /// True when a tape of the calling thread records.
   static bool any_recording() { return recording_count_ > 0; }
-  /// True when a tape of the calling thread records and what is computed from `value` can be differentiated with respect to it, or to
-  /// what it was computed from.
+  /// True when a tape of the calling thread records and what is computed from `value` can be differentiated with
+  /// respect to it, or to what it was computed from.
   static bool any_follows(const Tensor& value);
 
   /// How many tapes of a thread record; for a thread that works in the place of another.

@@ -1,6 +1,6 @@
-// All that decides how the ops of a thread run: its dispatchers, its trace, its tapes, its random numbers, the sizes left open, who notes what it
-// assigns. A
-// thread that works in the place of another, which waits meanwhile, takes it over.
+// All that decides how the ops of a thread run: its dispatchers, its trace, its tapes, its random numbers, the sizes
+// left open, who notes what it assigns. A thread that works in the place of another, which waits meanwhile, takes it
+// over.
 #pragma once
 #include "tandem/autodiff/tape.h"
 #include "tandem/core/write_journal.h"

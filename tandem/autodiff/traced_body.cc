@@ -8,7 +8,8 @@ namespace tandem::control_flow {
 
 void check_predicate(std::string_view op, const TensorSpec& predicate) {
   if (predicate.dtype() != DType::boolean || predicate.shape().elements() != 1)
-    fail(ErrorCode::invalid_argument, op, ": the condition must be one bool, got ", predicate, "; compare it with a number");
+    fail(ErrorCode::invalid_argument, op, ": the condition must be one bool, got ", predicate,
+         "; compare it with a number");
 }
 
 Body::Body(const Specs& parameters, const std::function<void(const Tensors&)>& f) {
@@ -55,7 +56,8 @@ void Body::take_cells(const std::vector<Ref<Cell>>& cells, std::size_t count) {
 
 void Body::return_cells(const std::vector<Ref<Cell>>& cells, const std::function<GraphValue(std::size_t)>& before) {
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    const auto found = std::find_if(writes.begin(), writes.end(), [&](const auto& write) { return write.cell == cells[i]; });
+    const auto found =
+        std::find_if(writes.begin(), writes.end(), [&](const auto& write) { return write.cell == cells[i]; });
     graph.results.push_back(found != writes.end() ? found->value : before(i));
   }
 }

@@ -6,7 +6,8 @@ namespace tandem {
 
 Variable::Variable(const Tensor& initial, bool trainable, std::string name) {
   if (initial.is_symbolic())
-    fail(ErrorCode::cannot_trace, "variable '", name, "' is made from a tensor of a traced function, which has no value yet; "
+    fail(ErrorCode::cannot_trace, "variable '", name,
+         "' is made from a tensor of a traced function, which has no value yet; "
          "make variables outside the function, or from values known when it is traced");
   cell_ = Ref<Cell>(new Cell(initial, trainable, std::move(name)));
 }

@@ -52,7 +52,8 @@ struct Loop {
   double flops() const { return turns() * (condition->graph().work().flops + body->graph().work().flops); }
   double kernels() const { return turns() * (kernels_of(*condition) + kernels_of(*body)); }
 
-  /// Runs the loop; `before` is called with the values before each turn. A turn may use up the values of the one before.
+  /// Runs the loop; `before` is called with the values before each turn. A turn may use up the values of the one
+  /// before.
   template <class F>
   Tensors run(const OpCall& call, F before) const {
     const std::span<const TensorRef> inputs = call.inputs;
@@ -95,14 +96,17 @@ std::vector<bool> parameters_read(const GraphFunction& function) {
   return parameters;
 }
 
-/// Runs a loop again, keeps what the gradient reads of the values of each turn, and goes back through the body's gradient.
+/// Runs a loop again, keeps what the gradient reads of the values of each turn, and goes back through the body's
+/// gradient.
 struct LoopGradient final : OpDef {
   std::shared_ptr<const Loop> loop;
   std::shared_ptr<const GraphFunction> body_gradient;
   Specs results;
 
   LoopGradient(std::shared_ptr<const Loop> of, const Specs& inputs)
-      : loop(std::move(of)), body_gradient(gradient_function(loop->body->graph(), "while_loop", loop->values.size())), results(floating(inputs)) {
+      : loop(std::move(of)),
+        body_gradient(gradient_function(loop->body->graph(), "while_loop", loop->values.size())),
+        results(floating(inputs)) {
     static_cast<OpDef&>(*this) = {
         .name = "while_loop gradient",
         .doc = "The gradient of a loop, turn by turn from the end.",
@@ -141,12 +145,13 @@ struct LoopGradient final : OpDef {
     }
   }
 
-  /// One turn: the gradients of its values replace those of the next, what it read of others adds up. What is not read stands
-  /// in for itself as it was in the beginning.
+  /// One turn: the gradients of its values replace those of the next, what it read of others adds up. What is not read
+  /// stands in for itself as it was in the beginning.
   void go_back(const OpCall& call, const Tensors& state, std::vector<Tensor>& gradients) const {
     const std::size_t first = loop->first_capture(), count = loop->values.size();
     std::vector<TensorRef> arguments;
-    for (std::size_t i = 0; i < count; ++i) arguments.push_back(state[i].defined() ? TensorRef(state[i]) : call.inputs[i]);
+    for (std::size_t i = 0; i < count; ++i)
+      arguments.push_back(state[i].defined() ? TensorRef(state[i]) : call.inputs[i]);
     for (std::size_t i = first; i < loop->inputs(); ++i) arguments.push_back(call.inputs[i]);
     std::vector<Tensor*> own(arguments.size(), nullptr), replaced;
     for (Tensor& gradient : gradients)
@@ -205,8 +210,8 @@ struct WhileOp final : OpDef {
   }
 };
 
-Tensors eager_while(const std::function<Tensor(const Tensors&)>& condition, const std::function<Tensors(const Tensors&)>& body,
-                    Tensors values, std::int64_t most) {
+Tensors eager_while(const std::function<Tensor(const Tensors&)>& condition,
+                    const std::function<Tensors(const Tensors&)>& body, Tensors values, std::int64_t most) {
   for (std::int64_t turn = 0; most < 0 || turn < most; ++turn) {
     const Tensor go_on = condition(values);
     check_predicate("while_loop", go_on.spec());
@@ -219,15 +224,16 @@ Tensors eager_while(const std::function<Tensor(const Tensors&)>& condition, cons
   return values;
 }
 
-Tensors traced_while(const std::function<Tensor(const Tensors&)>& condition, const std::function<Tensors(const Tensors&)>& body,
-                     const Tensors& values, std::int64_t most) {
+Tensors traced_while(const std::function<Tensor(const Tensors&)>& condition,
+                     const std::function<Tensors(const Tensors&)>& body, const Tensors& values, std::int64_t most) {
   const Specs specs = specs_of(values);
   Tensors answer, next;
   Body test(specs, [&](const Tensors& v) { answer = {condition(v)}; });
   test.finish(answer);
   check_predicate("while_loop", answer[0].spec());
   if (!test.writes.empty())
-    fail(ErrorCode::cannot_trace, "while_loop: variable '", test.writes[0].cell->name(), "' is assigned by the condition; assign it in the body");
+    fail(ErrorCode::cannot_trace, "while_loop: variable '", test.writes[0].cell->name(),
+         "' is assigned by the condition; assign it in the body");
   Body step(specs, [&](const Tensors& v) { next = body(v); });
   if (const Specs after = specs_of(next); after != specs)
     fail(ErrorCode::shape_mismatch, "while_loop: values must keep their dtypes and shapes; they begin as ", join(specs),
@@ -242,8 +248,10 @@ Tensors traced_while(const std::function<Tensor(const Tensors&)>& condition, con
   step.return_cells(cells, [](std::size_t) { return GraphValue{}; });  // all are written
   auto loop = std::make_shared<Loop>(Loop{.condition = GraphFunction::make(std::move(test.graph), "while condition"),
                                           .body = GraphFunction::make(std::move(step.graph), "while body"),
-                                          .of_condition = test.captures.size(), .of_body = step.captures.size(),
-                                          .most = most, .values = specs_of(inputs)});
+                                          .of_condition = test.captures.size(),
+                                          .of_body = step.captures.size(),
+                                          .most = most,
+                                          .values = specs_of(inputs)});
   inputs.insert(inputs.end(), test.captures.begin(), test.captures.end());
   inputs.insert(inputs.end(), step.captures.begin(), step.captures.end());
   Tensors results = call_op(std::make_shared<WhileOp>(std::move(loop)), inputs);
@@ -253,8 +261,8 @@ Tensors traced_while(const std::function<Tensor(const Tensors&)>& condition, con
 
 }  // namespace
 
-Tensors while_loop(const std::function<Tensor(const Tensors&)>& condition, const std::function<Tensors(const Tensors&)>& body,
-                   const Tensors& values, WhileOptions options) {
+Tensors while_loop(const std::function<Tensor(const Tensors&)>& condition,
+                   const std::function<Tensors(const Tensors&)>& body, const Tensors& values, WhileOptions options) {
   if (Trace::current()) return traced_while(condition, body, values, options.maximum_iterations);
   return eager_while(condition, body, values, options.maximum_iterations);
 }
@@ -266,7 +274,8 @@ void set_interruption(void (*check)()) { interruption = check; }
 namespace {
 
 OpParts parts_of_loop(std::string kind, const Loop& loop) {
-  return {.kind = std::move(kind), .functions = {loop.condition, loop.body},
+  return {.kind = std::move(kind),
+          .functions = {loop.condition, loop.body},
           .numbers = {static_cast<std::int64_t>(loop.values.size()), loop.most}};
 }
 
@@ -277,17 +286,26 @@ std::pair<std::shared_ptr<const Loop>, std::vector<std::optional<TensorSpec>>> l
   const auto tested = made_op::parameters_of(*condition), stepped = made_op::parameters_of(*body);
   const auto count = static_cast<std::size_t>(parts.numbers[0]);
   if (parts.numbers[0] < 0 || count > tested.size() || count > stepped.size())
-    fail(ErrorCode::invalid_argument, "while_loop: ", parts.numbers[0], " values; its condition takes ", tested.size(), " tensors, its body ", stepped.size());
-  auto loop = std::make_shared<Loop>(Loop{.condition = condition, .body = body, .of_condition = tested.size() - count,
-                                          .of_body = stepped.size() - count, .most = parts.numbers[1]});
+    fail(ErrorCode::invalid_argument, "while_loop: ", parts.numbers[0], " values; its condition takes ", tested.size(),
+         " tensors, its body ", stepped.size());
+  auto loop = std::make_shared<Loop>(Loop{.condition = condition,
+                                          .body = body,
+                                          .of_condition = tested.size() - count,
+                                          .of_body = stepped.size() - count,
+                                          .most = parts.numbers[1]});
   for (std::size_t i = 0; i < count; ++i) {
-    if (*tested[i] != *stepped[i]) fail(ErrorCode::invalid_argument, "while_loop: value ", i, " is ", *tested[i], " to the condition and ", *stepped[i], " to the body");
+    if (*tested[i] != *stepped[i])
+      fail(ErrorCode::invalid_argument, "while_loop: value ", i, " is ", *tested[i], " to the condition and ",
+           *stepped[i], " to the body");
     loop->values.push_back(*stepped[i]);
   }
   const Specs answer = specs_of(condition->graph()), next = specs_of(body->graph());
-  if (answer.size() != 1) fail(ErrorCode::invalid_argument, "while_loop: the condition gives ", answer.size(), " tensors");
+  if (answer.size() != 1)
+    fail(ErrorCode::invalid_argument, "while_loop: the condition gives ", answer.size(), " tensors");
   check_predicate("while_loop", answer[0]);
-  if (next != loop->values) fail(ErrorCode::invalid_argument, "while_loop: its values are ", join(loop->values), ", the body gives ", join(next));
+  if (next != loop->values)
+    fail(ErrorCode::invalid_argument, "while_loop: its values are ", join(loop->values), ", the body gives ",
+         join(next));
   auto inputs = tested;
   inputs.insert(inputs.end(), stepped.begin() + static_cast<std::ptrdiff_t>(count), stepped.end());
   return {loop, inputs};
@@ -297,7 +315,8 @@ std::pair<std::shared_ptr<const Loop>, std::vector<std::optional<TensorSpec>>> l
 
 std::optional<OpParts> made_op::while_parts(const OpDef& op) {
   if (op.execute == WhileOp::execute_loop) return parts_of_loop("while_loop", *static_cast<const WhileOp&>(op).loop);
-  if (op.execute == LoopGradient::execute_gradient) return parts_of_loop("while_loop_gradient", *static_cast<const LoopGradient&>(op).loop);
+  if (op.execute == LoopGradient::execute_gradient)
+    return parts_of_loop("while_loop_gradient", *static_cast<const LoopGradient&>(op).loop);
   return std::nullopt;
 }
 

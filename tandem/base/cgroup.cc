@@ -34,7 +34,8 @@ CgroupFolders cgroup_folders(std::string_view controller, const CgroupPaths& pat
   for (std::string line; std::getline(groups, line);) {  // "0::/group" of version 2, "4:cpu,memory:/group" of version 1
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == line.npos || second == line.npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",", group = line.substr(second + 1);
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",",
+                      group = line.substr(second + 1);
     if (controllers == ",,")
       for (const fs::path& root : {paths.mount, paths.mount / "unified"}) add_groups(folders.version_2, root, group);
     if (controllers.find(wanted) != controllers.npos) add_groups(folders.version_1, paths.mount / controller, group);
@@ -51,7 +52,8 @@ std::size_t cgroup_memory_limit(const CgroupPaths& paths) {
 }
 
 std::size_t usable_memory() {
-  const auto machine = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const auto machine =
+      static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   return std::min(machine, cgroup_memory_limit());
 }
 

@@ -27,7 +27,8 @@ void check_cores(const char* what, const std::vector<int>& cores) {
   const auto& there = process_cores();
   for (int core : cores)
     if (std::find(there.begin(), there.end(), core) == there.end())
-      fail(ErrorCode::invalid_argument, what, ": core ", core, " is not there; this process may use cores ", join(there));
+      fail(ErrorCode::invalid_argument, what, ": core ", core, " is not there; this process may use cores ",
+           join(there));
 }
 
 struct Roles {

@@ -28,7 +28,8 @@ double stolen_seconds() {
     double user = 0, nice = 0, system = 0, idle = 0, waiting = 0, irq = 0, soft_irq = 0, steal = 0;
     if (!(words >> name >> user >> nice >> system >> idle >> waiting >> irq >> soft_irq >> steal)) continue;
     int core = -1;
-    if (std::from_chars(name.data() + 3, name.data() + name.size(), core).ec != std::errc{}) continue;  // "cpu": all of them
+    if (std::from_chars(name.data() + 3, name.data() + name.size(), core).ec != std::errc{})
+      continue;  // "cpu": all of them
     if (std::ranges::find(process_cores(), core) != process_cores().end()) ticks += steal;
   }
   return ticks / static_cast<double>(std::max(1L, sysconf(_SC_CLK_TCK)));
@@ -55,7 +56,8 @@ std::map<int, CoreWatch::Thread> CoreWatch::threads() {
 CoreUse CoreWatch::take() {
   auto threads_now = threads();
   const double wall_now = now_s(), stolen_now = stolen_seconds();
-  CoreUse use{.wall_s = wall_now - wall_s_, .stolen_s = stolen_now - stolen_s_,
+  CoreUse use{.wall_s = wall_now - wall_s_,
+              .stolen_s = stolen_now - stolen_s_,
               .cores = std::max(1, std::min(static_cast<int>(process_cores().size()), quota_cores()))};
   for (const auto& [id, thread] : threads_now) {
     const Thread before = threads_[id];  // a new one has none

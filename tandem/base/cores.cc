@@ -62,17 +62,20 @@ int quota_cores(const CgroupPaths& paths) {
   int least = kNoQuota;
   std::string line, quota, period;
   for (const auto& folder : folders.version_2)
-    if (std::ifstream file(folder / "cpu.max"); std::getline(file, line)) least = std::min(least, cores_of_quota(line).value_or(kNoQuota));
+    if (std::ifstream file(folder / "cpu.max"); std::getline(file, line))
+      least = std::min(least, cores_of_quota(line).value_or(kNoQuota));
   for (const auto& folder : folders.version_1) {
     std::ifstream quota_file(folder / "cpu.cfs_quota_us"), period_file(folder / "cpu.cfs_period_us");
-    if (quota_file >> quota && period_file >> period) least = std::min(least, cores_of_quota(quota + " " + period).value_or(kNoQuota));
+    if (quota_file >> quota && period_file >> period)
+      least = std::min(least, cores_of_quota(quota + " " + period).value_or(kNoQuota));
   }
   return least;
 }
 
 int usable_cores() {
   int cores = std::max(1, std::min(static_cast<int>(compute_cores().size()), quota_cores()));
-  if (const auto wish = environment_number("TANDEM_CPU_THREADS", 0, kMostThreads); wish && *wish > 0) cores = static_cast<int>(*wish);
+  if (const auto wish = environment_number("TANDEM_CPU_THREADS", 0, kMostThreads); wish && *wish > 0)
+    cores = static_cast<int>(*wish);
   return cores;
 }
 
@@ -83,8 +86,8 @@ struct Cores::State {
   std::atomic<std::uint32_t> gate{0};
   std::atomic<int> round{0};  // changes with each job; what workers wait for (an int: a plain futex)
   std::atomic<bool> stop{false};
-  /// Slices that follow each other, first taken by one thread and, when it is late, by the others. Ops on arrays of one size
-  /// are cut alike, so a part of them stays in the cache of one core.
+  /// Slices that follow each other, first taken by one thread and, when it is late, by the others. Ops on arrays of one
+  /// size are cut alike, so a part of them stays in the cache of one core.
   struct alignas(64) Part {
     std::atomic<std::int64_t> next{0};
     std::int64_t end = 0;
@@ -101,7 +104,7 @@ struct Cores::State {
   Seats seats;
   std::atomic<int> threads{1};
   std::function<int()> usable;  // how many threads there should be; none: as many as were asked for
-  std::uint64_t asked = 0;      // when `usable` was, in ticks
+  std::uint64_t asked = 0;  // when `usable` was, in ticks
 
   void take_slices(Part& part) {
     while (part.next.load(std::memory_order_relaxed) < part.end) {
@@ -163,7 +166,8 @@ struct Cores::State {
     seats.assign(parts.size(), compute_cores());
     const int seen = round.load();
     for (int i = 1; i < threads; ++i)
-      workers.push_back(start_thread(ThreadRole::compute, "cpu" + std::to_string(i), [this, i, seen] { work(static_cast<std::size_t>(i), seen); }));
+      workers.push_back(start_thread(ThreadRole::compute, "cpu" + std::to_string(i),
+                                     [this, i, seen] { work(static_cast<std::size_t>(i), seen); }));
   }
 
   /// About once a second: a quota or an affinity mask may have changed.
@@ -214,8 +218,8 @@ struct Cores::State {
   }
 };
 
-/// A fork copies the thread that calls it and no other: the pools of the child begin anew. What they were is left behind as it was, for
-/// a worker may have held a lock of it.
+/// A fork copies the thread that calls it and no other: the pools of the child begin anew. What they were is left
+/// behind as it was, for a worker may have held a lock of it.
 class Cores::Forks {
  public:
   static void add(Cores* pool) {
@@ -229,7 +233,9 @@ class Cores::Forks {
 
  private:
   struct Known {
-    Known() { pthread_atfork([] { known().mutex.lock(); }, [] { known().mutex.unlock(); }, begin_anew); }
+    Known() {
+      pthread_atfork([] { known().mutex.lock(); }, [] { known().mutex.unlock(); }, begin_anew);
+    }
     std::mutex mutex;
     std::set<Cores*> pools;
   };
@@ -288,7 +294,8 @@ Cores& Cores::process() {
   return cores;
 }
 
-CoreShare::CoreShare(int part, int parts) : before_(std::exchange(shared_pool, parts > 1 ? pool_of(part, parts) : nullptr)) {}
+CoreShare::CoreShare(int part, int parts)
+    : before_(std::exchange(shared_pool, parts > 1 ? pool_of(part, parts) : nullptr)) {}
 CoreShare::~CoreShare() { shared_pool = before_; }
 
 }  // namespace tandem

@@ -15,9 +15,8 @@ class SliceBody {
  public:
   template <class F>
   SliceBody(const F& body)  // NOLINT: a lambda converts, as with std::function
-      : object_(&body), call_([](const void* object, std::int64_t slice) {
-          (*static_cast<const F*>(object))(slice);
-        }) {}
+      : object_(&body),
+        call_([](const void* object, std::int64_t slice) { (*static_cast<const F*>(object))(slice); }) {}
   void operator()(std::int64_t slice) const { call_(object_, slice); }
 
  private:
@@ -28,7 +27,8 @@ class SliceBody {
 /// More threads than any machine has cores: a larger number is a mistake, and the system might refuse it halfway.
 constexpr int kMostThreads = 1024;
 
-/// Cores that compute: those dedicated to it or the process's, limited by the cgroup's quota; TANDEM_CPU_THREADS overrides.
+/// Cores that compute: those dedicated to it or the process's, limited by the cgroup's quota; TANDEM_CPU_THREADS
+/// overrides.
 int usable_cores();
 /// Whole cores of the cgroup's quota; a large number when there is none.
 int quota_cores(const CgroupPaths& paths = {});
@@ -36,8 +36,8 @@ int quota_cores(const CgroupPaths& paths = {});
 std::optional<int> cores_of_quota(std::string_view cpu_max);
 
 /// Runs slices on the caller and the pool's workers. The slice grid is the caller's and must depend on the
-/// shape only; which thread takes which slice is not fixed, so results must not depend on it. A forked process has workers of its
-/// own, which start when it first has something for them.
+/// shape only; which thread takes which slice is not fixed, so results must not depend on it. A forked process has
+/// workers of its own, which start when it first has something for them.
 class Cores {
  public:
   explicit Cores(int threads);

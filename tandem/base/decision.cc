@@ -22,7 +22,8 @@ std::string quoted(const std::string& text) {
 std::string device_reason(const Decision& d) {
   switch (d.reason) {
     case ReasonCode::only_device: return text("the only device is ", d.device);
-    case ReasonCode::requested: return d.requested.empty() ? "the placement policy asks for it" : text(d.requested, " was requested");
+    case ReasonCode::requested:
+      return d.requested.empty() ? "the placement policy asks for it" : text(d.requested, " was requested");
     case ReasonCode::device_missing: return text(d.requested, " was requested but does not exist here");
     case ReasonCode::not_visible: return text(d.requested, " was requested but is hidden from this program");
     case ReasonCode::device_lost: return text(d.requested, " was requested but has disappeared");
@@ -34,7 +35,8 @@ std::string device_reason(const Decision& d) {
     case ReasonCode::too_small: return "too little work to pay for a launch or a copy elsewhere";
     case ReasonCode::sequential: return "its steps follow each other, and a step is fastest there";
     case ReasonCode::memory:
-      return text(d.requested.empty() ? "the device it would run on otherwise" : d.requested, " has not enough memory for it");
+      return text(d.requested.empty() ? "the device it would run on otherwise" : d.requested,
+                  " has not enough memory for it");
     case ReasonCode::contention: return "where it would be faster others are at work";
     case ReasonCode::colocated: return "it must be where another op is";
     case ReasonCode::host_value: return "made from host data";
@@ -77,18 +79,22 @@ bool is_fallback(ReasonCode code) {
 
 std::string Decision::remedy() const {
   switch (reason) {
-    case ReasonCode::device_missing: return "`tandem devices` lists the devices there are, and why others were turned down";
+    case ReasonCode::device_missing:
+      return "`tandem devices` lists the devices there are, and why others were turned down";
     case ReasonCode::not_visible:
-      return "make it visible: config::set_visible_devices, or the variables TANDEM_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES";
+      return "make it visible: config::set_visible_devices, or the variables TANDEM_VISIBLE_DEVICES and "
+             "CUDA_VISIBLE_DEVICES";
     case ReasonCode::device_lost: return "restart the program; the system's log may say what happened to the device";
     case ReasonCode::no_kernel: {
       const bool refused = kernel.empty();  // nobody took it: `device` is the one that was asked for
       for (const Candidate& c : candidates)
-        if ((refused || c.device != device) && c.refusal.find("float64") != std::string::npos) return "cast the operands to float32";
+        if ((refused || c.device != device) && c.refusal.find("float64") != std::string::npos)
+          return "cast the operands to float32";
       return tandem::text("`tandem ops ", op, "` lists the dtypes each device has kernels for; cast, or ask for ",
                           refused ? "another device" : device);
     }
-    case ReasonCode::memory: return "work on smaller pieces, drop tensors that are no longer needed, or raise the device's memory limit";
+    case ReasonCode::memory:
+      return "work on smaller pieces, drop tensors that are no longer needed, or raise the device's memory limit";
     default: return "";
   }
 }
@@ -98,15 +104,16 @@ std::string Decision::text() const {
   if (!kernel.empty()) out += tandem::text(" by kernel ", kernel);
   out += tandem::text(": ", device_reason(*this));
   for (const Candidate& c : candidates)
-    if (!c.accepted) out += tandem::text("; ", c.device == device ? "" : c.device + " ", c.kernel, " refused: ", c.refusal);
+    if (!c.accepted)
+      out += tandem::text("; ", c.device == device ? "" : c.device + " ", c.kernel, " refused: ", c.refusal);
   return out;
 }
 
 std::string Decision::to_json() const {
-  std::string out = tandem::text("{\"op\": ", quoted(op), ", \"dtypes\": ", quoted(signature), ", \"requested\": ",
-                                 quoted(requested), ", \"chosen\": ", quoted(device), ", \"kernel\": ", quoted(kernel),
-                                 ", \"reason\": \"", reason_name(reason), "\", \"text\": ", quoted(text()), ", \"remedy\": ", quoted(remedy()),
-                                 ", \"candidates\": [");
+  std::string out = tandem::text(
+      "{\"op\": ", quoted(op), ", \"dtypes\": ", quoted(signature), ", \"requested\": ", quoted(requested),
+      ", \"chosen\": ", quoted(device), ", \"kernel\": ", quoted(kernel), ", \"reason\": \"", reason_name(reason),
+      "\", \"text\": ", quoted(text()), ", \"remedy\": ", quoted(remedy()), ", \"candidates\": [");
   const char* gap = "";
   for (const Candidate& c : candidates) {
     out += tandem::text(gap, "{\"device\": ", quoted(c.device), ", \"kernel\": ", quoted(c.kernel),

@@ -25,7 +25,8 @@ std::optional<long> whole_number(std::string_view text) {
 }
 
 [[noreturn]] void bad_cores(std::string_view what, std::string_view text) {
-  fail(ErrorCode::invalid_argument, what, "='", text, "': needed are numbers of cores and ranges of them, such as 0 or 0,2-3");
+  fail(ErrorCode::invalid_argument, what, "='", text,
+       "': needed are numbers of cores and ranges of them, such as 0 or 0,2-3");
 }
 
 }  // namespace

@@ -7,7 +7,8 @@ namespace tandem {
 namespace {
 
 constexpr std::array kErrors{
-    ErrorInfo{ErrorCode::invalid_shape, "invalid_shape", "A shape is impossible: negative, too many axes, or too large."},
+    ErrorInfo{ErrorCode::invalid_shape, "invalid_shape",
+              "A shape is impossible: negative, too many axes, or too large."},
     ErrorInfo{ErrorCode::shape_mismatch, "shape_mismatch", "The shapes of the operands do not fit each other."},
     ErrorInfo{ErrorCode::invalid_axis, "invalid_axis", "An axis lies outside the tensor or is named twice."},
     ErrorInfo{ErrorCode::invalid_argument, "invalid_argument", "An argument has a value the op cannot use."},
@@ -28,7 +29,8 @@ constexpr std::array kErrors{
     ErrorInfo{ErrorCode::bad_file, "bad_file", "A file's content is damaged or of another format."},
     ErrorInfo{ErrorCode::no_gradient, "no_gradient", "There is no gradient for what was asked."},
     ErrorInfo{ErrorCode::tape_used_up, "tape_used_up", "A tape that is not persistent was asked twice."},
-    ErrorInfo{ErrorCode::symbolic_value, "symbolic_value", "The value of a traced tensor was read before its function runs."},
+    ErrorInfo{ErrorCode::symbolic_value, "symbolic_value",
+              "The value of a traced tensor was read before its function runs."},
     ErrorInfo{ErrorCode::cannot_trace, "cannot_trace", "A function does something that cannot be traced into a graph."},
     ErrorInfo{ErrorCode::not_finite, "not_finite", "An op produced NaN or Inf while numerics were checked."},
     ErrorInfo{ErrorCode::internal, "internal", "A check inside TandemFlow failed; please report it."},
@@ -51,13 +53,13 @@ std::string error_id(ErrorCode code) {
 }
 
 Error::Error(ErrorCode code, const std::string& message)
-    : std::runtime_error(error_id(code) + " " + message), code_(code) {}
+    : std::runtime_error(error_id(code) + " " + message),
+      code_(code) {}
 
 std::string_view Error::message() const { return std::string_view(what()).substr(error_id(code_).size() + 1); }
 
 void check_failed(const char* condition, const char* file, int line, const std::string& message) {
-  fail(ErrorCode::internal, "check failed: ", condition, " at ", file, ":", line,
-       message.empty() ? "" : ": ", message);
+  fail(ErrorCode::internal, "check failed: ", condition, " at ", file, ":", line, message.empty() ? "" : ": ", message);
 }
 
 }  // namespace tandem

@@ -71,7 +71,7 @@ template <class... Parts>
 }  // namespace tandem
 
 /// For what can only be our own fault; a user's mistake is an Error with a code of its own.
-#define TANDEM_CHECK(condition, ...)                                                               \
-  (__builtin_expect(static_cast<bool>(condition), 1)                                               \
-       ? void()                                                                                    \
+#define TANDEM_CHECK(condition, ...)                 \
+  (__builtin_expect(static_cast<bool>(condition), 1) \
+       ? void()                                      \
        : ::tandem::check_failed(#condition, __FILE__, __LINE__, ::tandem::text(__VA_ARGS__)))

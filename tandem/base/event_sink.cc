@@ -48,12 +48,14 @@ const ClockPair kProcessStart;
 
 }  // namespace
 
-/// A plain word: asking a lease whether it was made costs more. (Not of the model initial-exec: with that all thread-local memory of the
-/// library would have to fit what the system keeps for libraries loaded late, and Python could not load it.)
+/// A plain word: asking a lease whether it was made costs more. (Not of the model initial-exec: with that all
+/// thread-local memory of the library would have to fit what the system keeps for libraries loaded late, and Python
+/// could not load it.)
 static thread_local constinit EventRing* own_ring = nullptr;
 
 EventRing& event_ring() {
-  if (own_ring) [[likely]] return *own_ring;
+  if (own_ring) [[likely]]
+    return *own_ring;
   thread_local RingLease lease;
   return *(own_ring = lease.ring);
 }

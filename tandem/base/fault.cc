@@ -64,8 +64,9 @@ Plan& plan_in_force() {
 }
 
 [[noreturn]] void bad_plan(std::string_view part) {
-  fail(ErrorCode::invalid_argument, "TANDEM_FAULT, set_faults: '", part,
-       "': needed is site:3 (the third time), site:* (each time) or site:p=0.1,seed=7; `tandem faults` lists the sites");
+  fail(
+      ErrorCode::invalid_argument, "TANDEM_FAULT, set_faults: '", part,
+      "': needed is site:3 (the third time), site:* (each time) or site:p=0.1,seed=7; `tandem faults` lists the sites");
 }
 
 Rule parse_rule(std::string_view when, std::string_view part) {

@@ -16,7 +16,8 @@ inline std::size_t letters_apart(std::string_view a, std::string_view b) {
   for (std::size_t i = 1; i <= a.size(); ++i) {
     std::size_t before = std::exchange(row[0], i);  // row i - 1, place j - 1
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const bool same = std::tolower(static_cast<unsigned char>(a[i - 1])) == std::tolower(static_cast<unsigned char>(b[j - 1]));
+      const bool same =
+          std::tolower(static_cast<unsigned char>(a[i - 1])) == std::tolower(static_cast<unsigned char>(b[j - 1]));
       before = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, before + (same ? 0 : 1)}));
     }
   }

@@ -38,7 +38,8 @@ void Seats::assign(std::size_t threads, const std::vector<int>& cores) {
   cores_.clear();
   if (threads < 2 || cores.size() != threads) return;
   cores_ = cores;
-  if (const auto here = std::find(cores_.begin(), cores_.end(), sched_getcpu()); here != cores_.end()) std::swap(*here, cores_.front());
+  if (const auto here = std::find(cores_.begin(), cores_.end(), sched_getcpu()); here != cores_.end())
+    std::swap(*here, cores_.front());
 }
 
 void Seats::sit(std::size_t worker) {
@@ -49,7 +50,8 @@ void Seats::sit(std::size_t worker) {
 void Seats::make_room(std::vector<std::thread>& workers) {
   if (cores_.empty()) return;
   const int here = sched_getcpu();
-  if (here == cores_.front() || static_cast<double>(ticks() - changed_) * nanoseconds_per_tick() < kLeastNanoseconds) return;
+  if (here == cores_.front() || static_cast<double>(ticks() - changed_) * nanoseconds_per_tick() < kLeastNanoseconds)
+    return;
   changed_ = ticks();
   const auto seat = std::find(cores_.begin(), cores_.end(), here);
   if (seat == cores_.end()) return;  // the caller may use cores that the workers may not

@@ -8,16 +8,17 @@
 
 namespace tandem {
 
-/// The cores that compute: those dedicated to it, or those of the main thread, since threads with a role of their own are confined
-/// to other cores.
+/// The cores that compute: those dedicated to it, or those of the main thread, since threads with a role of their own
+/// are confined to other cores.
 std::vector<int> compute_cores();
 
-/// A system may wake a thread on the core of the one that wakes it, and let both take turns there while another core idles: a
-/// worker that computes for microseconds at a time is never worth moving. So workers are pinned, and change places with the
-/// thread that gives them work when that one comes to theirs.
+/// A system may wake a thread on the core of the one that wakes it, and let both take turns there while another core
+/// idles: a worker that computes for microseconds at a time is never worth moving. So workers are pinned, and change
+/// places with the thread that gives them work when that one comes to theirs.
 class Seats {
  public:
-  /// Before `threads` - 1 workers start. Where there is a core for each and for the caller they get one; elsewhere nothing is done.
+  /// Before `threads` - 1 workers start. Where there is a core for each and for the caller they get one; elsewhere
+  /// nothing is done.
   void assign(std::size_t threads, const std::vector<int>& cores);
   /// Called by worker 1, 2, … when it starts.
   void sit(std::size_t worker);

@@ -99,11 +99,13 @@ std::uint64_t fingerprint64(std::string_view s) {
   state.v.first += state.w.first;
   state.w.first += state.v.first;
   state.block(s, n - 64, m, 9);
-  return hash16(hash16(state.v.first, state.w.first, m) + mix(state.y) * k0 + state.z, hash16(state.v.second, state.w.second, m) + state.x, m);
+  return hash16(hash16(state.v.first, state.w.first, m) + mix(state.y) * k0 + state.z,
+                hash16(state.v.second, state.w.second, m) + state.x, m);
 }
 
 std::uint64_t siphash(std::string_view bytes, std::uint64_t low, std::uint64_t high) {
-  std::uint64_t a = low ^ 0x736F6D6570736575, b = high ^ 0x646F72616E646F6D, c = low ^ 0x6C7967656E657261, d = high ^ 0x7465646279746573;
+  std::uint64_t a = low ^ 0x736F6D6570736575, b = high ^ 0x646F72616E646F6D, c = low ^ 0x6C7967656E657261,
+                d = high ^ 0x7465646279746573;
   const auto rounds = [&](int count) {
     while (count--) {
       a += b, c += d;

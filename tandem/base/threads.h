@@ -26,9 +26,9 @@ void enter_role(ThreadRole role, const std::string& name);
 /// A thread that has entered its role before it runs `body`.
 std::thread start_thread(ThreadRole role, const std::string& name, std::function<void()> body);
 
-/// While it lives, the calling thread, one of a role beside compute, works: it has a core on loan from the pool, so that
-/// together they never are more than there are cores. A role with cores of its own needs no loan, and a thread that
-/// mostly sleeps, as one that reads from a network does, takes none.
+/// While it lives, the calling thread, one of a role beside compute, works: it has a core on loan from the pool, so
+/// that together they never are more than there are cores. A role with cores of its own needs no loan, and a thread
+/// that mostly sleeps, as one that reads from a network does, takes none.
 class CoreLoan {
  public:
   explicit CoreLoan(ThreadRole role);

@@ -13,7 +13,8 @@ void add_errors(CLI::App& app);   // tandem errors [CODE]
 void add_place(CLI::App& app);    // tandem place --graph G.json --machine M.json [--json | --dot]
 void add_calibrate(CLI::App& app);  // tandem calibrate [--check | --quick] [--json] [--force] [-o FILE]
 void add_faults(CLI::App& app);   // tandem faults [--json]
-void add_explain(CLI::App& app);  // tandem explain FILE [--machine M.json] [--lock L.json | --check L.json] [--json | --dot]
+void add_explain(
+    CLI::App& app);  // tandem explain FILE [--machine M.json] [--lock L.json | --check L.json] [--json | --dot]
 void add_suggest(CLI::App& app);  // tandem suggest FILE [--machine M.json] [--apply L.json] [--json]
 
 /// Thrown by a command that has said all there is to say and ends the program with this code.

@@ -24,13 +24,14 @@ std::string gibibytes(std::size_t bytes) {
 
 ordered_json to_json(Device& device) {
   const DeviceProperties& p = device.properties();
-  return {{"name", p.name.short_name()},          {"long_name", p.name.long_name()}, {"description", p.description}, {"cores", p.cores},
+  return {{"name", p.name.short_name()},    {"long_name", p.name.long_name()},
+          {"description", p.description},   {"cores", p.cores},
           {"memory_bytes", p.memory_bytes}, {"memory_space", std::string(device.memory().name())}};
 }
 
 ordered_json to_json(const config::DeviceFinding& f) {
-  return {{"status", f.status}, {"name", f.name}, {"device", f.device}, {"platform", f.platform}, {"driver", f.driver},
-          {"type", f.type},     {"reason", f.reason}, {"remedy", f.remedy}};
+  return {{"status", f.status}, {"name", f.name}, {"device", f.device}, {"platform", f.platform},
+          {"driver", f.driver}, {"type", f.type}, {"reason", f.reason}, {"remedy", f.remedy}};
 }
 
 /// What the placer reckons with; nothing is measured for it.
@@ -47,16 +48,19 @@ ordered_json to_json(const Figures& figures) {
 
 std::string sentence(const Figures& figures) {
   if (!figures.machine) return "the placer's figures are not measured yet; the first program that needs them does it";
-  if (!figures.machine->doubt) return "the placer's figures were measured in quiet; tandem calibrate measures them anew";
+  if (!figures.machine->doubt)
+    return "the placer's figures were measured in quiet; tandem calibrate measures them anew";
   return text("the placer's figures are doubtful; when they were measured,\n  ", figures.machine->doubt->why,
               "\n  a program that runs a minute later or more measures again, or tandem calibrate");
 }
 
 void print_json(std::span<Device* const> devices, const config::DeviceReport& report, const Figures& figures) {
-  ordered_json out{{"devices", ordered_json::array()}, {"platforms", ordered_json::array()}, {"findings", ordered_json::array()}};
+  ordered_json out{
+      {"devices", ordered_json::array()}, {"platforms", ordered_json::array()}, {"findings", ordered_json::array()}};
   for (Device* device : devices) out["devices"].push_back(to_json(*device));
   for (const auto& p : report.platforms)
-    out["platforms"].push_back({{"name", p.name}, {"vendor", p.vendor}, {"version", p.version}, {"devices", p.devices}});
+    out["platforms"].push_back(
+        {{"name", p.name}, {"vendor", p.vendor}, {"version", p.version}, {"devices", p.devices}});
   for (const auto& finding : report.findings) out["findings"].push_back(to_json(finding));
   out["figures"] = to_json(figures);
   // Names of files may be in any encoding.

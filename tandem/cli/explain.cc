@@ -30,10 +30,12 @@ void print_rest(std::size_t rows) {
 }
 
 void print_ops(const Explanation& e) {
-  Table table({{"op", 20}, {"dtype", 8}, {"shape", 18}, {"device", 8}, {"us"}, {"kernel", 20}, {"reason"}, {"why", 40}});
+  Table table(
+      {{"op", 20}, {"dtype", 8}, {"shape", 18}, {"device", 8}, {"us"}, {"kernel", 20}, {"reason"}, {"why", 40}});
   for (std::size_t i = 0; i < std::min(e.ops.size(), kMostRows); ++i) {
     const OpRecord& op = e.ops[i];
-    table.add({op.op, op.dtype, op.shape, op.chosen, total(op), op.kernel, std::string(reason_name(op.reason)), op.remedy.empty() ? op.text : op.text + "; " + op.remedy});
+    table.add({op.op, op.dtype, op.shape, op.chosen, total(op), op.kernel, std::string(reason_name(op.reason)),
+               op.remedy.empty() ? op.text : op.text + "; " + op.remedy});
   }
   table.print(std::cout);
   print_rest(e.ops.size());
@@ -48,7 +50,8 @@ void print_both(const Explanation& there, const Explanation& here) {
     std::cout << "\nhere\n";
     return print_ops(here);
   }
-  Table table({{"op", 20}, {"shape", 18}, {"there", 8}, {"us there"}, {"here", 8}, {"us here"}, {"reason there"}, {"why", 36}});
+  Table table(
+      {{"op", 20}, {"shape", 18}, {"there", 8}, {"us there"}, {"here", 8}, {"us here"}, {"reason there"}, {"why", 36}});
   for (std::size_t i = 0; i < std::min(there.ops.size(), kMostRows); ++i) {
     const OpRecord &a = there.ops[i], &b = here.ops[i];
     table.add({a.op, a.shape, a.chosen, total(a), b.chosen, total(b), std::string(reason_name(a.reason)), a.text});
@@ -80,8 +83,10 @@ void check(const ExplainCommand& command, const Target& target, ExplainOptions o
   const LockedFunction now = locked(*target.function, explain(*target.function, target.refs(), options));
   const auto sentences = drift(lock, now);
   if (command.target.json) std::cout << Json{{"drift", sentences}}.dump(2) << "\n";
-  else if (sentences.empty()) std::cout << "as locked: " << now.ops.size() << " ops, predicted " << figure(now.predicted_us) << " us\n";
-  else for (const std::string& sentence : sentences) std::cout << sentence << "\n";
+  else if (sentences.empty())
+    std::cout << "as locked: " << now.ops.size() << " ops, predicted " << figure(now.predicted_us) << " us\n";
+  else
+    for (const std::string& sentence : sentences) std::cout << sentence << "\n";
   if (!sentences.empty()) throw ExitWith{kDrifted};
 }
 
@@ -108,12 +113,14 @@ void run(const ExplainCommand& command) {
 }  // namespace
 
 void add_explain(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("explain", "Say where the ops of a saved function or model run, why, and what that takes");
+  CLI::App* command =
+      app.add_subcommand("explain", "Say where the ops of a saved function or model run, why, and what that takes");
   auto options = std::make_shared<ExplainCommand>();
   options->target.add_to(*command);
   command->add_flag("--dot", options->dot, "Print a graph for Graphviz");
   command->add_option("--lock", options->lock, "Write the plan to this placement lock; other functions in it stay");
-  command->add_option("--check", options->check, "Compare the plan with this placement lock; the exit code is 3 when it differs");
+  command->add_option("--check", options->check,
+                      "Compare the plan with this placement lock; the exit code is 3 when it differs");
   command->callback([options] { run(*options); });
 }
 

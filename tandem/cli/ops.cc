@@ -23,9 +23,7 @@ std::vector<KernelChoice> choices_of(std::span<const OpDef* const> ops) {
   return all;
 }
 
-std::string kernels_text(const KernelChoice& choice) {
-  return choice.kernels.empty() ? "none" : join(choice.kernels);
-}
+std::string kernels_text(const KernelChoice& choice) { return choice.kernels.empty() ? "none" : join(choice.kernels); }
 
 std::string refused_names(const KernelChoice& choice) {
   std::vector<std::string> names;
@@ -47,7 +45,8 @@ void print_summary(const std::vector<KernelChoice>& choices) {
     std::size_t end = at;
     std::vector<std::string> groups;  // in order of first appearance
     std::map<std::string, std::vector<std::string>> cells;
-    for (; end < choices.size() && choices[end].op == choices[at].op && choices[end].device == choices[at].device; ++end) {
+    for (; end < choices.size() && choices[end].op == choices[at].op && choices[end].device == choices[at].device;
+         ++end) {
       const std::string group = kernels_text(choices[end]) + "\n" + refused_names(choices[end]);
       auto& dtypes = cells[group];
       if (dtypes.empty()) groups.push_back(group);
@@ -73,7 +72,8 @@ std::string attribute_text(const AttrDef& attr) {
 }
 
 void print_op(const OpDef& op, const std::vector<KernelChoice>& choices) {
-  std::cout << op.name << "(" << join(op.inputs) << (op.variadic ? ", …" : "") << ")\n" << join(wrap(std::string(op.doc), 100), "\n") << "\n";
+  std::cout << op.name << "(" << join(op.inputs) << (op.variadic ? ", …" : "") << ")\n"
+            << join(wrap(std::string(op.doc), 100), "\n") << "\n";
   for (const AttrDef& attr : op.attrs) std::cout << "  " << attribute_text(attr) << "\n";
   std::cout << "  gradient: " << (op.grad ? "yes" : "no") << "\n\n";
 

@@ -47,7 +47,11 @@ void print_json(const Explanation& e) {
   out["texts"] = texts;
   out["copies"] = nlohmann::ordered_json::array();
   for (const Crossing& c : e.crossings)
-    out["copies"].push_back({{"node", c.value}, {"from", c.from}, {"to", c.to}, {"bytes", c.bytes}, {"start_us", c.start_us},
+    out["copies"].push_back({{"node", c.value},
+                             {"from", c.from},
+                             {"to", c.to},
+                             {"bytes", c.bytes},
+                             {"start_us", c.start_us},
                              {"finish_us", c.start_us + c.us}});
   out["optimal"] = e.optimal;
   std::cout << out.dump(2) << "\n";
@@ -60,7 +64,8 @@ void print_table(const Explanation& e) {
   Table table({{"node", 18}, {"device", 8}, {"start us"}, {"finish us"}, {"reason"}, {"why", 36}});
   for (std::size_t i = 0; i < std::min(e.ops.size(), kMostRows); ++i) {
     const OpRecord& op = e.ops[i];
-    table.add({op.op, op.chosen, microseconds(op.start_us), microseconds(op.finish_us), std::string(reason_name(op.reason)), op.text});
+    table.add({op.op, op.chosen, microseconds(op.start_us), microseconds(op.finish_us),
+               std::string(reason_name(op.reason)), op.text});
   }
   table.print(std::cout);
   if (e.ops.size() > kMostRows) std::cout << "and " << e.ops.size() - kMostRows << " more; --json prints all of them\n";

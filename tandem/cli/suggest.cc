@@ -32,7 +32,10 @@ void print(const std::vector<Suggestion>& list, double step_us, bool json) {
   if (json) {
     Json out{{"predicted_us", step_us}, {"suggestions", Json::array()}};
     for (const Suggestion& s : list)
-      out["suggestions"].push_back({{"kind", kind_name(s.kind)}, {"text", s.text}, {"gain_us", s.gain_us}, {"predicted_us", s.then.makespan_us}});
+      out["suggestions"].push_back({{"kind", kind_name(s.kind)},
+                                    {"text", s.text},
+                                    {"gain_us", s.gain_us},
+                                    {"predicted_us", s.then.makespan_us}});
     std::cout << out.dump(2) << "\n";
     return;
   }
@@ -42,17 +45,20 @@ void print(const std::vector<Suggestion>& list, double step_us, bool json) {
     return;
   }
   Table table({{"gain us"}, {"of a step"}, {"what", 72}});
-  for (const Suggestion& s : list) table.add({figure(s.gain_us, 3), text(std::lround(100 * s.gain_us / step_us), " %"), s.text});
+  for (const Suggestion& s : list)
+    table.add({figure(s.gain_us, 3), text(std::lround(100 * s.gain_us / step_us), " %"), s.text});
   table.print(std::cout);
 }
 
 /// The best placement, with what a remedy moves.
-void apply(const SuggestCommand& command, const Target& target, const std::vector<Suggestion>& list, const Explanation& now) {
+void apply(const SuggestCommand& command, const Target& target, const std::vector<Suggestion>& list,
+           const Explanation& now) {
   const auto found = std::ranges::find(list, Suggestion::Kind::placement, &Suggestion::kind);
   LockedFunction function = locked(*target.function, found == list.end() ? now : found->then);
   function.scopes = found == list.end();
   add_to_lock(std::move(function), command.apply);
-  std::cerr << (found == list.end() ? "no placement remedy; the plan as it is" : "the placement remedy") << " was written to " << command.apply << "\n";
+  std::cerr << (found == list.end() ? "no placement remedy; the plan as it is" : "the placement remedy")
+            << " was written to " << command.apply << "\n";
 }
 
 void run(const SuggestCommand& command) {

@@ -19,10 +19,16 @@ bool is_model(const std::filesystem::path& path) {
 }  // namespace
 
 void TargetOptions::add_to(CLI::App& command) {
-  command.add_option("FILE", file, "A file or directory of tf.saved_model.save, save_function or Model.export, or a .keras model")->required();
-  command.add_option("--machine", machine, "What if: the devices and links of this file, such as machines/rtx3080.json");
+  command
+      .add_option("FILE", file,
+                  "A file or directory of tf.saved_model.save, save_function or Model.export, or a .keras model")
+      ->required();
+  command.add_option("--machine", machine,
+                     "What if: the devices and links of this file, such as machines/rtx3080.json");
   command.add_option("--function", function, "Which function of the file");
-  command.add_option("--batch", batch, "The size of batches, where it is open")->check(CLI::PositiveNumber)->capture_default_str();
+  command.add_option("--batch", batch, "The size of batches, where it is open")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   command.add_flag("--json", json, "Print JSON");
 }
 

@@ -14,7 +14,8 @@ Tensor Cell::own(const Tensor& value) const {
     fail(ErrorCode::dtype_mismatch, "variable '", name_, "' holds ", spec_.dtype(), " and cannot take ", value.dtype(),
          "; cast it");
   if (value.shape() != spec_.shape())
-    fail(ErrorCode::shape_mismatch, "variable '", name_, "' has shape ", spec_.shape(), " and cannot take ", value.shape());
+    fail(ErrorCode::shape_mismatch, "variable '", name_, "' has shape ", spec_.shape(), " and cannot take ",
+         value.shape());
   return value.sharing(spec_, value.impl()->decision, id_);
 }
 

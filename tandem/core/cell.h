@@ -9,8 +9,8 @@
 namespace tandem {
 
 /// Readers hold `mutex` for a moment to take the value. Whoever replaces it holds `writing` from the time it reads the
-/// old value until the new one is in place, so that no update is lost; `mutex` comes second. Nobody waits for a run while
-/// holding either.
+/// old value until the new one is in place, so that no update is lost; `mutex` comes second. Nobody waits for a run
+/// while holding either.
 class Cell : public RefCounted {
  public:
   Cell(const Tensor& initial, bool trainable, std::string name);

@@ -37,7 +37,8 @@ std::string upper(std::string_view word) {
 
 bool is_kind(const std::string& kind) { return kind == "CPU" || kind == "GPU" || kind == "TPU"; }
 
-/// "GPU:1", "gpu", "GPU:*": the kind and index of a device. Behind "device:" any word is a kind, which may be missing here.
+/// "GPU:1", "gpu", "GPU:*": the kind and index of a device. Behind "device:" any word is a kind, which may be missing
+/// here.
 DeviceName parse_kind(std::string_view part, std::string_view whole, bool any_kind) {
   const std::size_t colon = part.find(':');
   DeviceName name;
@@ -46,8 +47,9 @@ DeviceName parse_kind(std::string_view part, std::string_view whole, bool any_ki
   for (char c : name.kind)
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_') not_a_device(whole);
   if (!any_kind && !is_kind(name.kind))
-    fail(ErrorCode::unknown_device, "Unknown attribute '", part.substr(0, colon), "' is encountered while parsing the device spec: '",
-         whole, "'. Write \"/CPU:0\", \"/GPU:1\", \"/device:GPU:0\" or \"/job:localhost/replica:0/task:0/device:GPU:0\".");
+    fail(ErrorCode::unknown_device, "Unknown attribute '", part.substr(0, colon),
+         "' is encountered while parsing the device spec: '", whole,
+         "'. Write \"/CPU:0\", \"/GPU:1\", \"/device:GPU:0\" or \"/job:localhost/replica:0/task:0/device:GPU:0\".");
   if (colon == std::string_view::npos || part.substr(colon) == ":*") return name;
   name.index = parse_index(part.substr(colon + 1), whole);
   return name;
@@ -83,7 +85,9 @@ std::optional<DeviceName> DeviceName::parse_request(std::string_view text) {
     if (part.empty() || names_this_process(part, text)) continue;
     const bool any_kind = part.starts_with("device:");
     if (any_kind) part.remove_prefix(7);
-    if (named) fail(ErrorCode::unknown_device, "Multiple device types are not allowed while parsing the device spec: ", text, ".");
+    if (named)
+      fail(ErrorCode::unknown_device, "Multiple device types are not allowed while parsing the device spec: ", text,
+           ".");
     named = true;
     if (any_kind && part.starts_with("*:")) continue;  // any kind: it asks for nothing
     name = parse_kind(part, text, any_kind);
@@ -106,7 +110,9 @@ void* MemorySpace::try_allocate(std::size_t bytes, Purpose) {
   }
 }
 
-void* MemorySpace::slice(void* address, std::size_t offset, std::size_t) { return static_cast<char*>(address) + offset; }
+void* MemorySpace::slice(void* address, std::size_t offset, std::size_t) {
+  return static_cast<char*>(address) + offset;
+}
 void MemorySpace::free_slice(void*) noexcept {}
 
 }  // namespace tandem

@@ -54,7 +54,7 @@ struct DeviceProperties {
 
 struct MemoryInfo {
   std::size_t current = 0;  // bytes handed out
-  std::size_t peak = 0;     // most bytes handed out at once since the last reset_peak()
+  std::size_t peak = 0;  // most bytes handed out at once since the last reset_peak()
   std::size_t limit = 0;
 };
 

@@ -161,7 +161,8 @@ void Residency::wait_for_host(Storage& storage, const Event& event) {
 }
 
 bool Residency::is_whole(Storage& storage) {
-  if (storage.readable_.load(std::memory_order_acquire) || !storage.elsewhere_.load(std::memory_order_acquire)) return true;
+  if (storage.readable_.load(std::memory_order_acquire) || !storage.elsewhere_.load(std::memory_order_acquire))
+    return true;
   Lock lock(mutex());
   for (const DeviceCopy& copy : storage.elsewhere().copies) {
     const auto space = dynamic_cast<FallibleSpace*>(copy.memory.space());

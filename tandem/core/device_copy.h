@@ -41,8 +41,8 @@ class Residency {
   static DeviceCopy& add(Storage& storage, MemorySpace& space, Purpose purpose);
   static void remove(Storage& storage, DeviceCopy& copy);
   static void touch(DeviceCopy& copy);
-  /// Lets go of the lock and waits for copies from the host's bytes, and for work on them where they are shared: they are
-  /// about to be written.
+  /// Lets go of the lock and waits for copies from the host's bytes, and for work on them where they are shared: they
+  /// are about to be written.
   static void await_busy(Storage& storage, Lock& lock);
   /// Starts a copy to the host, which has none.
   static void start_download(Storage& storage, DeviceCopy& from);
@@ -58,7 +58,8 @@ class Residency {
   /// Gives up all copies but this one, which is about to be written.
   static void keep_only(Storage& storage, DeviceCopy& copy);
 
-  /// A storage of the host whose bytes will be there when the event has happened: whoever makes it happen writes them before.
+  /// A storage of the host whose bytes will be there when the event has happened: whoever makes it happen writes them
+  /// before.
   static Ref<Storage> promised(MemorySpace& host, std::size_t bytes, Event written);
   static void* promised_bytes(Storage& storage) { return storage.host_.address(); }
 

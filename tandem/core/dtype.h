@@ -47,7 +47,8 @@ class DTypeSet {
 };
 
 inline constexpr DTypeSet kFloating{DType::f16, DType::bf16, DType::f32, DType::f64};
-inline constexpr DTypeSet kIntegers{DType::i8, DType::u8, DType::i16, DType::u16, DType::i32, DType::u32, DType::i64, DType::u64};
+inline constexpr DTypeSet kIntegers{DType::i8,  DType::u8,  DType::i16, DType::u16,
+                                    DType::i32, DType::u32, DType::i64, DType::u64};
 inline constexpr DTypeSet kNumeric = kFloating | kIntegers;
 inline constexpr DTypeSet kFixedSize = kNumeric | DTypeSet{DType::boolean};  // all but strings
 

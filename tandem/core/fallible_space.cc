@@ -6,7 +6,7 @@ namespace tandem {
 namespace {
 std::atomic<std::uint64_t> losses{0};
 std::atomic<void (*)()> mending{nullptr};
-}
+}  // namespace
 
 void note_device_loss() noexcept { losses.fetch_add(1, std::memory_order_release); }
 std::uint64_t device_losses() { return losses.load(std::memory_order_acquire); }

@@ -57,18 +57,13 @@ Decimal shortest_half(double value) {
 
 }  // namespace
 
-Decimal rounded_scientific(double value, int places) {
-  return parse_scientific(scientific_text(value, places));
-}
+Decimal rounded_scientific(double value, int places) { return parse_scientific(scientific_text(value, places)); }
 
 Decimal shortest(double value, DType dtype) {
   switch (dtype) {
-    case DType::f16:
-      return shortest_half(value);
-    case DType::f64:
-      return shortest_of(value);
-    default:
-      return shortest_of(static_cast<float>(value));
+    case DType::f16: return shortest_half(value);
+    case DType::f64: return shortest_of(value);
+    default: return shortest_of(static_cast<float>(value));
   }
 }
 

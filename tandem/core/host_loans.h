@@ -1,5 +1,5 @@
-// Devices that have no memory of their own (a CPU-type device that serves as a GPU, an integrated one) take the host's: what they take
-// counts against the host's limit.
+// Devices that have no memory of their own (a CPU-type device that serves as a GPU, an integrated one) take the host's:
+// what they take counts against the host's limit.
 #pragma once
 #include <cstddef>
 

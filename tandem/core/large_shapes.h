@@ -4,8 +4,8 @@
 
 namespace tandem {
 
-/// While true, on this thread: a shape may have more than 2^62 elements. How many they are is then a prime just below that, so that
-/// nothing divides it.
+/// While true, on this thread: a shape may have more than 2^62 elements. How many they are is then a prime just below
+/// that, so that nothing divides it.
 bool& large_shapes_allowed();
 
 /// Allows them while it lives.

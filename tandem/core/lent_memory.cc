@@ -10,7 +10,9 @@ namespace {
 class LentMemory final : public MemorySpace {
  public:
   LentMemory(void* data, std::function<void()> release)
-      : MemorySpace(Kind::host), data_(data), release_(std::move(release)) {}
+      : MemorySpace(Kind::host),
+        data_(data),
+        release_(std::move(release)) {}
 
   std::string_view name() const override { return "lent"; }
   void* allocate(std::size_t) override { return data_; }

@@ -36,7 +36,8 @@ void set_property(Link& link, std::string_view item) {
   const std::string_view name = item.substr(0, equals), digits = item.substr(equals + 1);
   double value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc() || end != digits.data() + digits.size() || !(value >= 0)) bad_link(item, "has no number of 0 or more");
+  if (error != std::errc() || end != digits.data() + digits.size() || !(value >= 0))
+    bad_link(item, "has no number of 0 or more");
   if (name == "latency_us") {
     link.latency = value * 1e-6;
   } else if (name == "gb_per_s") {

@@ -8,8 +8,8 @@
 namespace tandem {
 
 /// "/CPU:0>/GPU:0:latency_us=10,gb_per_s=2": a copy takes at least so long, and copies in one direction follow one
-/// another. Further links are separated by a comma or semicolon; one direction stands for both unless the other is given
-/// too. Empty: no delays. Read from TANDEM_LINK at the first copy. Throws invalid_argument.
+/// another. Further links are separated by a comma or semicolon; one direction stands for both unless the other is
+/// given too. Empty: no delays. Read from TANDEM_LINK at the first copy. Throws invalid_argument.
 void set_links(std::string_view links);
 
 /// What was set, "" for none.

@@ -20,14 +20,10 @@ using Formatter = std::function<std::string(std::int64_t element)>;
 
 double float_at(const Tensor& tensor, std::int64_t i) {
   switch (tensor.dtype()) {
-    case DType::f16:
-      return static_cast<float>(static_cast<const Half*>(tensor.raw_data())[i]);
-    case DType::bf16:
-      return static_cast<float>(static_cast<const BFloat16*>(tensor.raw_data())[i]);
-    case DType::f32:
-      return static_cast<const float*>(tensor.raw_data())[i];
-    default:
-      return static_cast<const double*>(tensor.raw_data())[i];
+    case DType::f16: return static_cast<float>(static_cast<const Half*>(tensor.raw_data())[i]);
+    case DType::bf16: return static_cast<float>(static_cast<const BFloat16*>(tensor.raw_data())[i]);
+    case DType::f32: return static_cast<const float*>(tensor.raw_data())[i];
+    default: return static_cast<const double*>(tensor.raw_data())[i];
   }
 }
 
@@ -38,9 +34,7 @@ std::string integer_text(const Tensor& tensor, std::int64_t i) {
   });
 }
 
-bool boolean_at(const Tensor& tensor, std::int64_t i) {
-  return static_cast<const bool*>(tensor.raw_data())[i];
-}
+bool boolean_at(const Tensor& tensor, std::int64_t i) { return static_cast<const bool*>(tensor.raw_data())[i]; }
 
 /// bfloat16 has no printing of its own in NumPy: each element appears as C's %g of its float.
 std::string bfloat_text(double value) {
@@ -86,10 +80,8 @@ FloatColumns float_columns(const Tensor& tensor, const std::vector<std::int64_t>
   bool has_negative_infinity = false;
   for (std::int64_t i : shown) {
     const double value = float_at(tensor, i);
-    if (std::isfinite(value))
-      finite.push_back(value);
-    else if (value < 0)
-      has_negative_infinity = true;
+    if (std::isfinite(value)) finite.push_back(value);
+    else if (value < 0) has_negative_infinity = true;
   }
   FloatColumns out;
   out.exponents = wants_exponents(finite, dtype);
@@ -121,8 +113,7 @@ std::string float_text(double value, DType dtype, const FloatColumns& columns) {
     // value fill it.
     const Decimal fewest = shortest_scientific(value, dtype, kPlaces);
     const bool fills = fewest.digits.size() == columns.fraction + 1;
-    ScientificParts parts =
-        scientific(fills ? fewest : rounded_scientific(value, static_cast<int>(columns.fraction)));
+    ScientificParts parts = scientific(fills ? fewest : rounded_scientific(value, static_cast<int>(columns.fraction)));
     parts.fraction.resize(columns.fraction, '0');
     return padded(columns.left, parts.whole) + "." + parts.fraction +
            exponent_text(parts.exponent, columns.exponent_digits);
@@ -167,9 +158,7 @@ class ArrayText {
  private:
   bool summarized(int axis) const { return summarize_ && shape_[axis] > 2 * kEdgeItems; }
   std::int64_t leading(int axis) const { return summarized(axis) ? kEdgeItems : shape_[axis]; }
-  std::int64_t first_trailing(int axis) const {
-    return summarized(axis) ? shape_[axis] - kEdgeItems : shape_[axis];
-  }
+  std::int64_t first_trailing(int axis) const { return summarized(axis) ? shape_[axis] - kEdgeItems : shape_[axis]; }
 
   void collect(int axis, std::int64_t base) {
     if (axis == shape_.rank()) return shown_.push_back(base);
@@ -207,8 +196,8 @@ class ArrayText {
   }
 
   std::string rows(int axis, std::int64_t row, const std::string& indent, int width) const {
-    const std::string gap = (separator_[0] == ',' ? "," : "") +
-                            std::string(static_cast<std::size_t>(shape_.rank() - axis - 1), '\n');
+    const std::string gap =
+        (separator_[0] == ',' ? "," : "") + std::string(static_cast<std::size_t>(shape_.rank() - axis - 1), '\n');
     std::string out;
     auto add = [&](const std::string& part) { out += (out.empty() ? "" : gap) + indent + part; };
     for (std::int64_t i = 0; i < leading(axis); ++i) add(nested(axis + 1, row + i, indent + " ", width - 1));
@@ -231,25 +220,17 @@ std::string array_text(const Tensor& tensor, int line_width, std::string_view se
   return ArrayText(tensor, line_width, separator).text(prefix + 1);
 }
 
-std::string_view numpy_dtype_name(DType dtype) {
-  return dtype == DType::string ? "object" : dtype_name(dtype);
-}
+std::string_view numpy_dtype_name(DType dtype) { return dtype == DType::string ? "object" : dtype_name(dtype); }
 
 /// True when the array's text alone tells the dtype.
-bool dtype_is_implied(DType dtype) {
-  return dtype == DType::i64 || dtype == DType::f64 || dtype == DType::boolean;
-}
+bool dtype_is_implied(DType dtype) { return dtype == DType::i64 || dtype == DType::f64 || dtype == DType::boolean; }
 
 std::string scalar_str(const Tensor& tensor) {
   switch (tensor.dtype()) {
-    case DType::string:
-      return bytes_repr(tensor.strings()[0]);
-    case DType::boolean:
-      return boolean_at(tensor, 0) ? "True" : "False";
-    case DType::bf16:
-      return bfloat_text(float_at(tensor, 0));
-    default:
-      break;
+    case DType::string: return bytes_repr(tensor.strings()[0]);
+    case DType::boolean: return boolean_at(tensor, 0) ? "True" : "False";
+    case DType::bf16: return bfloat_text(float_at(tensor, 0));
+    default: break;
   }
   if (is_integer(tensor.dtype())) return integer_text(tensor, 0);
   return numpy_scalar_text(float_at(tensor, 0), tensor.dtype());
@@ -265,20 +246,15 @@ std::string bytes_repr(const std::string& bytes) {
   std::string out = "b";
   out += quote;
   for (unsigned char c : bytes) {
-    if (c == quote || c == '\\')
-      out += {'\\', static_cast<char>(c)};
-    else if (c == '\t')
-      out += "\\t";
-    else if (c == '\n')
-      out += "\\n";
-    else if (c == '\r')
-      out += "\\r";
+    if (c == quote || c == '\\') out += {'\\', static_cast<char>(c)};
+    else if (c == '\t') out += "\\t";
+    else if (c == '\n') out += "\\n";
+    else if (c == '\r') out += "\\r";
     else if (c < 0x20 || c >= 0x7F) {
       char escape[8];
       std::snprintf(escape, sizeof escape, "\\x%02x", c);
       out += escape;
-    } else
-      out += static_cast<char>(c);
+    } else out += static_cast<char>(c);
   }
   out += quote;
   return out;

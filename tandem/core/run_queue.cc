@@ -59,11 +59,13 @@ class RunThread {
   }
 
   void hand_over(RunQueue::Run run) {
-    std::vector<RunQueue::Run> ended;  // let go here, without the lock: what they hold may need the caller's interpreter
+    std::vector<RunQueue::Run>
+        ended;  // let go here, without the lock: what they hold may need the caller's interpreter
     std::unique_lock lock(mutex_);
     tell(ended);
     while (queue_.size() >= RunQueue::kMost) {
-      wait(lock, handed_over() - 1);  // until one is left, not one less: every wake-up takes a core from those that compute
+      wait(lock,
+           handed_over() - 1);  // until one is left, not one less: every wake-up takes a core from those that compute
       tell(ended);
     }
     start();
@@ -204,11 +206,11 @@ class RunThread {
 
   std::mutex mutex_;
   std::condition_variable given_, over_;  // for the thread of the runs; for those who wait for one
-  std::uint64_t wanted_ = 0;              // the first run that somebody waits for; 0: none
+  std::uint64_t wanted_ = 0;  // the first run that somebody waits for; 0: none
   std::unordered_map<const void*, Users> claims_;  // of runs since the queue was empty
-  std::deque<RunQueue::Run> queue_;    // the first one is under way
-  std::vector<RunQueue::Run> ended_;   // callers let them go
-  std::exception_ptr failure_;         // nobody has been told of
+  std::deque<RunQueue::Run> queue_;  // the first one is under way
+  std::vector<RunQueue::Run> ended_;  // callers let them go
+  std::exception_ptr failure_;  // nobody has been told of
   std::vector<RunQueue::Run> dropped_;  // because of it
   bool started_ = false, left_behind_ = false;
 };

@@ -1,4 +1,5 @@
-// Runs that their caller does not wait for: a thread of their own does them, in the order in which they were handed over.
+// Runs that their caller does not wait for: a thread of their own does them, in the order in which they were handed
+// over.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -10,14 +11,15 @@
 
 namespace tandem {
 
-/// The one queue of the process. A run claims the variables that it reads and replaces; whoever needs one of these, or what the
-/// run makes, waits for it, and nobody else waits.
+/// The one queue of the process. A run claims the variables that it reads and replaces; whoever needs one of these, or
+/// what the run makes, waits for it, and nobody else waits.
 ///
-/// A run that throws takes those behind it along: none of them happens. Whoever waits for one of them first, or hands over
-/// another run, is told.
+/// A run that throws takes those behind it along: none of them happens. Whoever waits for one of them first, or hands
+/// over another run, is told.
 class RunQueue {
  public:
-  /// So many runs are under way or waiting at most: each holds a batch in memory. One more has to wait for the first to end.
+  /// So many runs are under way or waiting at most: each holds a batch in memory. One more has to wait for the first to
+  /// end.
   static constexpr std::size_t kMost = 4;
 
   /// A variable that a run uses, by its address.
@@ -28,23 +30,27 @@ class RunQueue {
   struct Run {
     std::function<void()> work;
     std::vector<Claim> claims = {};
-    Event promise = {};               // of its results; none: it gives nothing
+    Event promise = {};  // of its results; none: it gives nothing
     std::function<void()> take = {};  // called before anybody else can hand something over
     std::function<void()> undo = {};  // when it did not happen: gives back what take() took
   };
   /// Happens when the run it is given to has ended; waiting throws what kept that from giving its results.
   static Event promise();
   static void hand_over(Run run);
-  /// Does `work` on the queue's thread after all that was handed over before, and waits for it: once, however many runs it is.
+  /// Does `work` on the queue's thread after all that was handed over before, and waits for it: once, however many runs
+  /// it is.
   static void perform(const std::function<void()>& work);
 
-  /// Returns when all runs that were handed over have ended; on the queue's own thread at once: those before the current one have.
+  /// Returns when all runs that were handed over have ended; on the queue's own thread at once: those before the
+  /// current one have.
   static void await_all() {
-    if (!idle()) [[unlikely]] await_end(handed_over_.load(std::memory_order_acquire));
+    if (!idle()) [[unlikely]]
+      await_end(handed_over_.load(std::memory_order_acquire));
   }
   /// Returns when no run is left that replaces the variable; with `users`, none that reads it either.
   static void await_variable(const void* variable, bool users) {
-    if (!idle()) [[unlikely]] await_claims(variable, users);
+    if (!idle()) [[unlikely]]
+      await_claims(variable, users);
   }
   /// The same where nobody is left who could be told of a failure: a line says it.
   static void finish() noexcept;

@@ -71,8 +71,8 @@ Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b) {
 
 int normalize_axis(std::string_view op, std::int64_t axis, int rank) {
   if (axis < -rank || axis >= rank)
-    fail(ErrorCode::invalid_axis, op, ": axis ", axis, " is outside a tensor of ", rank, " axes; it must be in [", -rank,
-         ", ", rank, ")");
+    fail(ErrorCode::invalid_axis, op, ": axis ", axis, " is outside a tensor of ", rank, " axes; it must be in [",
+         -rank, ", ", rank, ")");
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 

@@ -1,4 +1,5 @@
-// Memory that a device shares with the host, as an integrated GPU does: it works on the host's own bytes, nothing is copied.
+// Memory that a device shares with the host, as an integrated GPU does: it works on the host's own bytes, nothing is
+// copied.
 #pragma once
 #include <atomic>
 

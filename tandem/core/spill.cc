@@ -60,20 +60,25 @@ std::string largest_tensors(MemorySpace& space) {
   std::partial_sort(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(shown), entries.end(),
                     [](const Entry& a, const Entry& b) { return a.bytes > b.bytes; });
   std::vector<std::string> words;
-  for (std::size_t i = 0; i < shown; ++i) words.push_back(text(entries[i].text, " (", megabytes(entries[i].bytes), ")"));
-  return words.empty() ? "no tensor lies there" : text("the largest of ", entries.size(), " tensors there: ", join(words));
+  for (std::size_t i = 0; i < shown; ++i)
+    words.push_back(text(entries[i].text, " (", megabytes(entries[i].bytes), ")"));
+  return words.empty() ? "no tensor lies there"
+                       : text("the largest of ", entries.size(), " tensors there: ", join(words));
 }
 
 [[noreturn]] void out_of_memory(MemorySpace& space, std::size_t bytes) {
   const MemoryInfo info = space.info();
   fail(ErrorCode::out_of_memory, space.name(), ": ", megabytes(bytes), " do not fit: ", megabytes(info.current), " of ",
-       megabytes(info.limit), " are in use", info.current + bytes <= info.limit ? ", and its driver, or the host whose memory it uses, has no more" : "", "; ", largest_tensors(space),
-       spill_enabled() ? "" : "; spilling to the host is off (TANDEM_SPILL, set_spill)");
+       megabytes(info.limit), " are in use",
+       info.current + bytes <= info.limit ? ", and its driver, or the host whose memory it uses, has no more" : "",
+       "; ", largest_tensors(space), spill_enabled() ? "" : "; spilling to the host is off (TANDEM_SPILL, set_spill)");
 }
 
 /// What an eviction leaves in the ring of events.
 const Decision* eviction(const MemorySpace& space, bool back) {
-  return intern({.op = "spill", .device = std::string(space.name()), .kernel = back ? "write back" : "drop",
+  return intern({.op = "spill",
+                 .device = std::string(space.name()),
+                 .kernel = back ? "write back" : "drop",
                  .reason = ReasonCode::memory});
 }
 
@@ -117,7 +122,8 @@ void free_finished_copies(bool wait) {
   {
     std::lock_guard lock(leaving().mutex);
     auto& list = leaving().list;
-    const auto first = std::partition(list.begin(), list.end(), [&](const Leaving& item) { return !wait && !item.ended(); });
+    const auto first =
+        std::partition(list.begin(), list.end(), [&](const Leaving& item) { return !wait && !item.ended(); });
     gone.assign(std::make_move_iterator(first), std::make_move_iterator(list.end()));
     list.erase(first, list.end());
   }
@@ -159,7 +165,8 @@ void* Residency::evict_until(MemorySpace& space, std::size_t bytes, Try attempt)
   for (;;) {
     if (void* address = attempt()) return address;
     const auto give_back = shortage.load();
-    if (bytes <= space.info().limit && ((spill_enabled() && evict_one(space)) || (give_back && give_back(space)))) continue;
+    if (bytes <= space.info().limit && ((spill_enabled() && evict_one(space)) || (give_back && give_back(space))))
+      continue;
     out_of_memory(space, bytes);
   }
 }

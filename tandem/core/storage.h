@@ -23,7 +23,9 @@ class Allocation {
   /// Takes over what was allocated.
   Allocation(MemorySpace& space, void* address, std::size_t bytes) : space_(&space), address_(address), bytes_(bytes) {}
   Allocation(Allocation&& other) noexcept
-      : space_(other.space_), address_(std::exchange(other.address_, nullptr)), bytes_(other.bytes_) {}
+      : space_(other.space_),
+        address_(std::exchange(other.address_, nullptr)),
+        bytes_(other.bytes_) {}
   Allocation& operator=(Allocation&& other) noexcept {
     std::swap(space_, other.space_);
     std::swap(address_, other.address_);
@@ -61,7 +63,8 @@ class Storage : public RefCounted {
     strings_ = std::make_unique<std::vector<std::string>>(std::move(strings));
   }
   ~Storage() {
-    if (elsewhere_.load(std::memory_order_acquire)) [[unlikely]] leave_devices();
+    if (elsewhere_.load(std::memory_order_acquire)) [[unlikely]]
+      leave_devices();
   }
 
   std::size_t bytes() const { return bytes_; }
@@ -82,7 +85,8 @@ class Storage : public RefCounted {
   }
   /// Where to write: in the home space; copies elsewhere are dropped.
   void* address() {
-    if (elsewhere_.load(std::memory_order_acquire)) [[unlikely]] return only_copy();
+    if (elsewhere_.load(std::memory_order_acquire)) [[unlikely]]
+      return only_copy();
     return host_.address();
   }
 
@@ -111,7 +115,7 @@ class Storage : public RefCounted {
 
   MemorySpace* const home_;
   const std::size_t bytes_;
-  Allocation host_;                             // no address: the host has no copy
+  Allocation host_;  // no address: the host has no copy
   std::atomic<const void*> readable_{nullptr};  // the host's copy, once it can be read without waiting
   std::atomic<Elsewhere*> elsewhere_{nullptr};  // null while no device has had a copy
   std::atomic<float> lost_by_staying_{0};

@@ -24,7 +24,9 @@ Tensor make_scalar(T value) {
 template <class T, class From>
 bool fits(From value) {
   if constexpr (std::is_integral_v<From>) return std::in_range<T>(value);
-  else return value >= static_cast<From>(std::numeric_limits<T>::min()) && value < std::ldexp(From{1}, std::numeric_limits<T>::digits);
+  else
+    return value >= static_cast<From>(std::numeric_limits<T>::min()) &&
+           value < std::ldexp(From{1}, std::numeric_limits<T>::digits);
 }
 
 template <class From>
@@ -86,8 +88,8 @@ Tensor Tensor::from_strings(std::vector<std::string> values, const Shape& shape)
   if (values.size() != static_cast<std::size_t>(shape.elements()))
     fail(ErrorCode::shape_mismatch, "shape ", shape, " needs ", shape.elements(), " strings, got ", values.size());
   Ref<Storage> storage(new Storage(host_memory(), std::move(values)));
-  return Tensor(Ref<TensorImpl>(
-      new TensorImpl({DType::string, shape}, std::move(storage), host_decision(), {next_value_id()})));
+  return Tensor(
+      Ref<TensorImpl>(new TensorImpl({DType::string, shape}, std::move(storage), host_decision(), {next_value_id()})));
 }
 
 Tensor Tensor::symbolic(const TensorSpec& spec, ValueId id) {
@@ -99,8 +101,10 @@ Tensor Tensor::sharing(const TensorSpec& spec, const Decision* decision, ValueId
 }
 
 void Tensor::no_value() const {
-  fail(ErrorCode::symbolic_value, "a ", spec(), " tensor of a traced function was read, but it has no value before the "
-       "function runs; return it from the function, compute with ops (cond, where, while_loop) instead of reading it, or "
+  fail(ErrorCode::symbolic_value, "a ", spec(),
+       " tensor of a traced function was read, but it has no value before the "
+       "function runs; return it from the function, compute with ops (cond, where, while_loop) instead of reading it, "
+       "or "
        "call run_functions_eagerly(true) to look inside");
 }
 
@@ -127,12 +131,14 @@ namespace {
 
 template <class To>
 To only_value(const Tensor& tensor) {
-  if (tensor.size() != 1) fail(ErrorCode::shape_mismatch, "item() needs a tensor of one value, got shape ", tensor.shape());
+  if (tensor.size() != 1)
+    fail(ErrorCode::shape_mismatch, "item() needs a tensor of one value, got shape ", tensor.shape());
   if (tensor.dtype() == DType::string) fail(ErrorCode::dtype_mismatch, "item() of a string tensor; use strings()");
   return visit_dtype(tensor.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T value = tensor.data<T>()[0];
-    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return static_cast<To>(static_cast<float>(value));
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+      return static_cast<To>(static_cast<float>(value));
     else return static_cast<To>(value);
   });
 }

@@ -26,7 +26,10 @@ std::uint64_t next_value_id();
 class TensorImpl : public RefCounted {
  public:
   TensorImpl(const TensorSpec& spec, Ref<Storage> storage, const Decision* decision, ValueId id)
-      : spec(spec), storage(std::move(storage)), decision(decision), id(id) {}
+      : spec(spec),
+        storage(std::move(storage)),
+        decision(decision),
+        id(id) {}
   TensorSpec spec;
   Ref<Storage> storage;
   const Decision* decision;  // how it came to be
@@ -78,7 +81,8 @@ class Tensor {
   const void* raw_data() const { return storage().host(); }
   /// Where the bytes are; throws symbolic_value for a tensor that has none yet.
   Storage& storage() const {
-    if (!impl()->storage) [[unlikely]] no_value();
+    if (!impl()->storage) [[unlikely]]
+      no_value();
     return *impl()->storage;
   }
   bool is_symbolic() const { return !impl()->storage; }
@@ -103,7 +107,8 @@ class Tensor {
   std::string repr() const;
 
   TensorImpl* impl() const {
-    if (!impl_) [[unlikely]] undefined();
+    if (!impl_) [[unlikely]]
+      undefined();
     return impl_.get();
   }
   TensorImpl* unchecked() const { return impl_.get(); }

@@ -6,7 +6,8 @@ namespace tandem {
 
 void count_transfer(Transfer direction, std::size_t bytes);
 
-/// While it lives, copies that the calling thread starts are not counted: they are made to measure, not for the program.
+/// While it lives, copies that the calling thread starts are not counted: they are made to measure, not for the
+/// program.
 class UncountedTransfers {
  public:
   UncountedTransfers();

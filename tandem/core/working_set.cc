@@ -17,7 +17,8 @@ void WorkingSet::clear() {
 
 void WorkingSet::start_to_host(Storage& storage) {
   std::lock_guard lock(Residency::mutex());
-  if (!storage.host_.address() && !storage.elsewhere().copies.empty()) Residency::start_download(storage, storage.elsewhere().copies.front());
+  if (!storage.host_.address() && !storage.elsewhere().copies.empty())
+    Residency::start_download(storage, storage.elsewhere().copies.front());
 }
 
 void WorkingSet::give_up_beside_host(Storage& storage) {
@@ -64,7 +65,8 @@ void* WorkingSet::write(Storage& storage, MemorySpace& space) {
     return storage.address();
   }
   Residency::Lock lock(Residency::mutex());
-  if (std::ranges::any_of(storage.elsewhere().copies, [](const DeviceCopy& copy) { return copy.pins > 0; })) let_go(storage);
+  if (std::ranges::any_of(storage.elsewhere().copies, [](const DeviceCopy& copy) { return copy.pins > 0; }))
+    let_go(storage);
   DeviceCopy* copy = Residency::find(storage, space);
   if (!copy) copy = &Residency::add(storage, space, Purpose::compute);
   Residency::touch(*copy);

@@ -6,15 +6,16 @@
 
 namespace tandem {
 
-/// While it is in force on a thread, it notes what every variable held before the thread replaced it for the first time. It
-/// holds these values, so that nothing is computed over their bytes.
+/// While it is in force on a thread, it notes what every variable held before the thread replaced it for the first
+/// time. It holds these values, so that nothing is computed over their bytes.
 class WriteJournal {
  public:
   /// Null: none is in force.
   static WriteJournal*& current();
   /// Called by whoever replaces a variable, before that; the cell's locks are held.
   static void note(const Ref<Cell>& cell) {
-    if (current()) [[unlikely]] current()->keep(cell);
+    if (current()) [[unlikely]]
+      current()->keep(cell);
   }
 
   /// Gives all variables back what they held. It can be used again.

@@ -37,11 +37,16 @@ class Derived : public OneInput {
 
 class Batch final : public Derived, public Indexed {
  public:
-  Batch(NodeRef input, std::int64_t size, bool drop_remainder) : Derived(std::move(input)), size_(size), drop_(drop_remainder) {}
+  Batch(NodeRef input, std::int64_t size, bool drop_remainder)
+      : Derived(std::move(input)),
+        size_(size),
+        drop_(drop_remainder) {}
   std::string_view name() const override { return "Batch"; }
   ElementSpec derive(const ElementSpec& in) const override {
     for (const LeafSpec& leaf : in.leaves)
-      if (leaf.dataset) fail(ErrorCode::invalid_argument, "batch: datasets cannot be batched; use flat_map(lambda w: w.batch(n)) on windows");
+      if (leaf.dataset)
+        fail(ErrorCode::invalid_argument,
+             "batch: datasets cannot be batched; use flat_map(lambda w: w.batch(n)) on windows");
     return of_batches(in, drop_ ? size_ : LeafSpec::kUnknown);
   }
   const ElementSpec& exact_spec() const override {
@@ -53,17 +58,18 @@ class Batch final : public Derived, public Indexed {
     return exact_;
   }
   std::int64_t cardinality() const override { return batches_of(input_->cardinality(), size_, drop_); }
-  IteratorPtr iterate(const Pass& pass) const override {
-    return std::make_unique<Reading>(*this, open(*input_, pass));
-  }
+  IteratorPtr iterate(const Pass& pass) const override { return std::make_unique<Reading>(*this, open(*input_, pass)); }
 
   /// Whole batches of an indexed input may come in any order, too: batch(…).shuffle(…).
   const Indexed* indexed() const override {
     const Indexed* input = input_->indexed();
-    return input && (drop_ || input->count() % size_ == 0) && !has_composites(*input_->spec().structure) ? this : nullptr;
+    return input && (drop_ || input->count() % size_ == 0) && !has_composites(*input_->spec().structure) ? this
+                                                                                                         : nullptr;
   }
   std::int64_t count() const override { return input_->indexed()->count() / size_; }
-  void element(std::int64_t number, Element& out) const override { input_->indexed()->read(number * size_, size_, out); }
+  void element(std::int64_t number, Element& out) const override {
+    input_->indexed()->read(number * size_, size_, out);
+  }
   void read(std::int64_t begin, std::int64_t count, Element& out) const override {
     input_->indexed()->read(begin * size_, count * size_, out);
     split(count, out);
@@ -129,7 +135,8 @@ class Batch final : public Derived, public Indexed {
     std::int64_t collect_composites(Element& out) {
       std::vector<Element> elements;
       Element element;
-      while (static_cast<std::int64_t>(elements.size()) < batch_.size_ && input_->next(element)) elements.push_back(std::move(element));
+      while (static_cast<std::int64_t>(elements.size()) < batch_.size_ && input_->next(element))
+        elements.push_back(std::move(element));
       if (!elements.empty()) stack(*batch_.input_->spec().structure, elements, out);
       return static_cast<std::int64_t>(elements.size());
     }
@@ -147,26 +154,34 @@ class Batch final : public Derived, public Indexed {
 class PaddedBatch final : public Derived {
  public:
   PaddedBatch(NodeRef input, std::int64_t size, PaddedBatchOptions options)
-      : Derived(std::move(input)), size_(size), options_(std::move(options)) {
+      : Derived(std::move(input)),
+        size_(size),
+        options_(std::move(options)) {
     const std::size_t leaves = input_->spec().leaves.size();
     if (!options_.padded_shapes.empty() && options_.padded_shapes.size() != leaves)
-      fail(ErrorCode::invalid_argument, "padded_batch: ", options_.padded_shapes.size(), " padded_shapes for elements of ", leaves, " components");
+      fail(ErrorCode::invalid_argument, "padded_batch: ", options_.padded_shapes.size(),
+           " padded_shapes for elements of ", leaves, " components");
     if (!options_.padding_values.empty() && options_.padding_values.size() != leaves)
-      fail(ErrorCode::invalid_argument, "padded_batch: ", options_.padding_values.size(), " padding_values for elements of ", leaves, " components");
+      fail(ErrorCode::invalid_argument, "padded_batch: ", options_.padding_values.size(),
+           " padding_values for elements of ", leaves, " components");
     for (std::size_t i = 0; i < options_.padding_values.size(); ++i) {
       const Tensor& value = options_.padding_values[i];
       if (value.defined() && (value.dtype() != input_->spec().leaves[i].dtype || value.size() != 1))
-        fail(ErrorCode::dtype_mismatch, "padded_batch: component ", i, " needs one ", input_->spec().leaves[i].dtype, " as its padding value, got ", value.spec());
+        fail(ErrorCode::dtype_mismatch, "padded_batch: component ", i, " needs one ", input_->spec().leaves[i].dtype,
+             " as its padding value, got ", value.spec());
     }
   }
   std::string_view name() const override { return "PaddedBatch"; }
   ElementSpec derive(const ElementSpec& in) const override {
     ElementSpec out = in;
     for (std::size_t i = 0; i < out.leaves.size(); ++i)
-      if (!options_.padded_shapes.empty()) out.leaves[i] = {.dtype = in.leaves[i].dtype, .sizes = options_.padded_shapes[i]};
+      if (!options_.padded_shapes.empty())
+        out.leaves[i] = {.dtype = in.leaves[i].dtype, .sizes = options_.padded_shapes[i]};
     return out.batched(options_.drop_remainder ? size_ : LeafSpec::kUnknown);
   }
-  std::int64_t cardinality() const override { return batches_of(input_->cardinality(), size_, options_.drop_remainder); }
+  std::int64_t cardinality() const override {
+    return batches_of(input_->cardinality(), size_, options_.drop_remainder);
+  }
   IteratorPtr iterate(const Pass& pass) const override { return std::make_unique<Reading>(*this, open(*input_, pass)); }
 
  private:
@@ -176,8 +191,11 @@ class PaddedBatch final : public Derived {
     bool next(Element& out) override {
       std::vector<Element> elements;
       Element element;
-      while (static_cast<std::int64_t>(elements.size()) < batch_.size_ && input_->next(element)) elements.push_back(std::move(element));
-      if (elements.empty() || (batch_.options_.drop_remainder && static_cast<std::int64_t>(elements.size()) < batch_.size_)) return false;
+      while (static_cast<std::int64_t>(elements.size()) < batch_.size_ && input_->next(element))
+        elements.push_back(std::move(element));
+      if (elements.empty() ||
+          (batch_.options_.drop_remainder && static_cast<std::int64_t>(elements.size()) < batch_.size_))
+        return false;
       out.resize(elements[0].size());
       for (std::size_t i = 0; i < out.size(); ++i) out[i] = Leaf(batch_.padded(elements, i));
       return true;
@@ -194,16 +212,19 @@ class PaddedBatch final : public Derived {
     std::vector<std::int64_t> sizes(static_cast<std::size_t>(first.rank()), -1);
     if (!options_.padded_shapes.empty()) sizes = options_.padded_shapes[i];
     if (static_cast<int>(sizes.size()) != first.rank())
-      fail(ErrorCode::shape_mismatch, "padded_batch: component ", i, " has ", first.rank(), " axes, its padded shape [", join(sizes), "] has ", sizes.size());
+      fail(ErrorCode::shape_mismatch, "padded_batch: component ", i, " has ", first.rank(), " axes, its padded shape [",
+           join(sizes), "] has ", sizes.size());
     for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
       std::int64_t longest = 0;
       for (const Element& element : elements) {
         if (element[i].tensor.rank() != first.rank())
-          fail(ErrorCode::shape_mismatch, "padded_batch: component ", i, " has ", first.rank(), " axes in one element and ", element[i].tensor.rank(), " in another");
+          fail(ErrorCode::shape_mismatch, "padded_batch: component ", i, " has ", first.rank(),
+               " axes in one element and ", element[i].tensor.rank(), " in another");
         longest = std::max(longest, element[i].tensor.shape()[static_cast<int>(axis)]);
       }
       if (sizes[axis] >= 0 && longest > sizes[axis])
-        fail(ErrorCode::shape_mismatch, "Attempted to pad to a smaller size than the input element: component ", i, ", axis ", axis, " has size ", longest, ", padded to ", sizes[axis]);
+        fail(ErrorCode::shape_mismatch, "Attempted to pad to a smaller size than the input element: component ", i,
+             ", axis ", axis, " has size ", longest, ", padded to ", sizes[axis]);
       if (sizes[axis] < 0) sizes[axis] = longest;
     }
     return Shape(std::span<const std::int64_t>(sizes));
@@ -215,7 +236,8 @@ class PaddedBatch final : public Derived {
     const Shape whole = with_first_axis(static_cast<std::int64_t>(elements.size()), shape);
     const Tensor padding = options_.padding_values.empty() ? Tensor() : options_.padding_values[i];
     if (dtype == DType::string) {
-      std::vector<std::string> values(static_cast<std::size_t>(whole.elements()), padding.defined() ? padding.strings()[0] : "");
+      std::vector<std::string> values(static_cast<std::size_t>(whole.elements()),
+                                      padding.defined() ? padding.strings()[0] : "");
       for (std::size_t e = 0; e < elements.size(); ++e) {
         const Tensor& from = elements[e][i].tensor;
         std::string* to = values.data() + static_cast<std::int64_t>(e) * shape.elements();
@@ -228,13 +250,16 @@ class PaddedBatch final : public Derived {
     Fresh out = fresh({dtype, whole});
     const std::size_t bytes = dtype_size(dtype);
     if (!padding.defined()) std::memset(out.bytes, 0, out.tensor.spec().bytes());
-    else for (std::int64_t k = 0; k < whole.elements(); ++k) std::memcpy(out.bytes + static_cast<std::size_t>(k) * bytes, padding.raw_data(), bytes);
+    else
+      for (std::int64_t k = 0; k < whole.elements(); ++k)
+        std::memcpy(out.bytes + static_cast<std::size_t>(k) * bytes, padding.raw_data(), bytes);
     for (std::size_t e = 0; e < elements.size(); ++e) {
       const Tensor& from = elements[e][i].tensor;
       const auto* source_bytes = static_cast<const std::byte*>(from.raw_data());
       std::byte* to = out.bytes + e * static_cast<std::size_t>(shape.elements()) * bytes;
       for_each_line(from.shape(), shape, [&](std::int64_t at, std::int64_t source, std::int64_t count) {
-        std::memcpy(to + static_cast<std::size_t>(at) * bytes, source_bytes + static_cast<std::size_t>(source) * bytes, static_cast<std::size_t>(count) * bytes);
+        std::memcpy(to + static_cast<std::size_t>(at) * bytes, source_bytes + static_cast<std::size_t>(source) * bytes,
+                    static_cast<std::size_t>(count) * bytes);
       });
     }
     return out.tensor;
@@ -317,14 +342,18 @@ class Unbatch final : public Derived {
 
 class Window final : public Derived {
  public:
-  Window(NodeRef input, std::int64_t size, WindowOptions options) : Derived(std::move(input)), size_(size), options_(options) {
+  Window(NodeRef input, std::int64_t size, WindowOptions options)
+      : Derived(std::move(input)),
+        size_(size),
+        options_(options) {
     if (options_.shift == 0) options_.shift = size;
   }
   std::string_view name() const override { return "Window"; }
   ElementSpec derive(const ElementSpec& in) const override {
     ElementSpec out{in.structure, {}};
     for (const LeafSpec& leaf : in.leaves)
-      out.leaves.push_back({.dtype = leaf.dtype, .dataset = std::make_shared<ElementSpec>(ElementSpec{Structure::leaf(), {leaf}})});
+      out.leaves.push_back(
+          {.dtype = leaf.dtype, .dataset = std::make_shared<ElementSpec>(ElementSpec{Structure::leaf(), {leaf}})});
     return out;
   }
   std::int64_t cardinality() const override {
@@ -343,13 +372,15 @@ class Window final : public Derived {
     bool next(Element& out) override {
       const std::int64_t span = (window_.size_ - 1) * window_.options_.stride + 1;
       fill(span);
-      if (held_.empty() || (window_.options_.drop_remainder && static_cast<std::int64_t>(held_.size()) < span)) return false;
+      if (held_.empty() || (window_.options_.drop_remainder && static_cast<std::int64_t>(held_.size()) < span))
+        return false;
       std::vector<std::vector<Element>> columns(held_[0].size());
       const auto end = std::min<std::size_t>(held_.size(), static_cast<std::size_t>(span));
       for (std::size_t i = 0; i < end; i += static_cast<std::size_t>(window_.options_.stride))
         for (std::size_t c = 0; c < columns.size(); ++c) columns[c].push_back({held_[i][c]});
       out.resize(columns.size());
-      for (std::size_t c = 0; c < columns.size(); ++c) out[c] = Leaf(make_listed(*window_.spec().leaves[c].dataset, std::move(columns[c])));
+      for (std::size_t c = 0; c < columns.size(); ++c)
+        out[c] = Leaf(make_listed(*window_.spec().leaves[c].dataset, std::move(columns[c])));
       advance(window_.options_.shift);
       return true;
     }
@@ -404,7 +435,8 @@ Dataset Dataset::unbatch() const {
 Dataset Dataset::window(std::int64_t size, const WindowOptions& options) const {
   data::check_size("window", "size", size);
   data::check_size("window", "stride", options.stride);
-  if (options.shift < 0) fail(ErrorCode::invalid_argument, "window: shift must be greater than zero, got ", options.shift);
+  if (options.shift < 0)
+    fail(ErrorCode::invalid_argument, "window: shift must be greater than zero, got ", options.shift);
   return Dataset(std::make_shared<data::Window>(node_, size, options));
 }
 

@@ -58,7 +58,8 @@ struct ByteFile::Source {
       return count;
     }
     const std::size_t count = std::fread(to, 1, most, file);
-    if (count < most && std::ferror(file)) fail(ErrorCode::file_error, path, ": cannot be read: ", std::strerror(errno));
+    if (count < most && std::ferror(file))
+      fail(ErrorCode::file_error, path, ": cannot be read: ", std::strerror(errno));
     return count;
   }
 
@@ -82,19 +83,24 @@ struct ByteFile::Source {
       const int result = inflate(&stream, Z_NO_FLUSH);
       if (result == Z_STREAM_END) stream_ended = true;
       else if (result != Z_OK && result != Z_BUF_ERROR)
-        fail(ErrorCode::bad_file, path, ": the compressed data is damaged, or not compressed this way: ", stream.msg ? stream.msg : "unknown format");
+        fail(ErrorCode::bad_file, path, ": the compressed data is damaged, or not compressed this way: ",
+             stream.msg ? stream.msg : "unknown format");
     }
     return most - stream.avail_out;
   }
 };
 
-ByteFile::ByteFile(std::string path, Compression compression) : path_(std::move(path)), source_(std::make_unique<Source>()) {
+ByteFile::ByteFile(std::string path, Compression compression)
+    : path_(std::move(path)),
+      source_(std::make_unique<Source>()) {
   source_->file = std::fopen(path_.c_str(), "rb");
   if (!source_->file) fail(ErrorCode::file_error, path_, ": cannot be opened: ", std::strerror(errno));
   source_->unpack(compression);
 }
 
-ByteFile::ByteFile(std::string_view bytes, std::string name, Compression compression) : path_(std::move(name)), source_(std::make_unique<Source>()) {
+ByteFile::ByteFile(std::string_view bytes, std::string name, Compression compression)
+    : path_(std::move(name)),
+      source_(std::make_unique<Source>()) {
   source_->memory = bytes;
   source_->unpack(compression);
 }

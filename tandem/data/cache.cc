@@ -102,14 +102,17 @@ class FileCache final : public OneInput {
  private:
   void check(const ElementSpec& found) const {
     if (!(*found.structure == *input_->spec().structure))
-      fail(ErrorCode::bad_file, path_, ": the cache holds elements ", found.to_string(), ", the dataset gives ", input_->spec().to_string(),
-           "; remove the file to fill it anew");
+      fail(ErrorCode::bad_file, path_, ": the cache holds elements ", found.to_string(), ", the dataset gives ",
+           input_->spec().to_string(), "; remove the file to fill it anew");
   }
 
   /// Written beside the file and renamed when whole.
   class Filling final : public Iterator {
    public:
-    Filling(const FileCache& cache, IteratorPtr input) : cache_(cache), input_(std::move(input)), part_(cache.path_ + ".part") {}
+    Filling(const FileCache& cache, IteratorPtr input)
+        : cache_(cache),
+          input_(std::move(input)),
+          part_(cache.path_ + ".part") {}
     ~Filling() override {
       if (writer_) {
         writer_.reset();
@@ -170,7 +173,8 @@ Dataset Dataset::cache(const std::string& file) const {
 }
 
 void Dataset::save(const std::string& path) const {
-  if (cardinality() == data::kInfinite) fail(ErrorCode::invalid_argument, "save: the dataset is infinite; take(n) makes it finite");
+  if (cardinality() == data::kInfinite)
+    fail(ErrorCode::invalid_argument, "save: the dataset is infinite; take(n) makes it finite");
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error) fail(ErrorCode::file_error, path, ": cannot make the folder: ", error.message());
@@ -181,6 +185,8 @@ void Dataset::save(const std::string& path) const {
   writer.finish();
 }
 
-Dataset Dataset::load(const std::string& path) { return Dataset(std::make_shared<data::Loaded>(data::elements_in(path))); }
+Dataset Dataset::load(const std::string& path) {
+  return Dataset(std::make_shared<data::Loaded>(data::elements_in(path)));
+}
 
 }  // namespace tandem

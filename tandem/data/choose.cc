@@ -18,13 +18,15 @@ class Chosen : public Node {
     if (inputs_.empty()) fail(ErrorCode::invalid_argument, "there must be at least one dataset to choose from");
     for (const NodeRef& input : inputs_)
       if (!(*input->spec().structure == *inputs_[0]->spec().structure))
-        fail(ErrorCode::invalid_argument, "datasets to choose from must have one structure; got ", inputs_[0]->spec().structure->to_string(), " and ", input->spec().structure->to_string());
+        fail(ErrorCode::invalid_argument, "datasets to choose from must have one structure; got ",
+             inputs_[0]->spec().structure->to_string(), " and ", input->spec().structure->to_string());
     spec_ = inputs_[0]->spec();
     for (const NodeRef& input : inputs_)
       for (std::size_t i = 0; i < spec_.leaves.size(); ++i) {
         const LeafSpec& other = input->spec().leaves[i];
         if (other.dtype != spec_.leaves[i].dtype)
-          fail(ErrorCode::dtype_mismatch, "datasets to choose from must agree: component ", i, " is ", spec_.leaves[i], " in one and ", other, " in another");
+          fail(ErrorCode::dtype_mismatch, "datasets to choose from must agree: component ", i, " is ", spec_.leaves[i],
+               " in one and ", other, " in another");
         if (!other.dataset) spec_.leaves[i] = spec_.leaves[i].widened(other);
       }
   }
@@ -44,12 +46,18 @@ class Chosen : public Node {
 class Sampled final : public Chosen {
  public:
   Sampled(std::vector<NodeRef> inputs, std::vector<double> weights, std::uint64_t seed, bool stop, bool same_each_pass)
-      : Chosen(std::move(inputs)), weights_(std::move(weights)), seed_(seed), stop_(stop), same_each_pass_(same_each_pass) {
+      : Chosen(std::move(inputs)),
+        weights_(std::move(weights)),
+        seed_(seed),
+        stop_(stop),
+        same_each_pass_(same_each_pass) {
     if (weights_.empty()) weights_.assign(inputs_.size(), 1);
     if (weights_.size() != inputs_.size())
-      fail(ErrorCode::invalid_argument, "sample_from_datasets: ", inputs_.size(), " datasets need as many weights, got ", weights_.size());
+      fail(ErrorCode::invalid_argument, "sample_from_datasets: ", inputs_.size(),
+           " datasets need as many weights, got ", weights_.size());
     for (double weight : weights_)
-      if (!(weight >= 0)) fail(ErrorCode::invalid_argument, "sample_from_datasets: weights must not be negative, got ", weight);
+      if (!(weight >= 0))
+        fail(ErrorCode::invalid_argument, "sample_from_datasets: weights must not be negative, got ", weight);
   }
   std::string_view name() const override { return "SampleFrom"; }
   std::int64_t cardinality() const override {
@@ -69,7 +77,10 @@ class Sampled final : public Chosen {
   class Reading final : public Iterator {
    public:
     Reading(std::vector<IteratorPtr> inputs, std::vector<double> weights, Dice dice, bool stop)
-        : inputs_(std::move(inputs)), weights_(std::move(weights)), dice_(dice), stop_(stop) {}
+        : inputs_(std::move(inputs)),
+          weights_(std::move(weights)),
+          dice_(dice),
+          stop_(stop) {}
     bool next(Element& out) override {
       for (;;) {
         const double sum = std::accumulate(weights_.begin(), weights_.end(), 0.0);
@@ -103,10 +114,14 @@ class Sampled final : public Chosen {
 
 class ChosenBy final : public Chosen {
  public:
-  ChosenBy(std::vector<NodeRef> inputs, NodeRef choices, bool stop) : Chosen(std::move(inputs)), choices_(std::move(choices)), stop_(stop) {
+  ChosenBy(std::vector<NodeRef> inputs, NodeRef choices, bool stop)
+      : Chosen(std::move(inputs)),
+        choices_(std::move(choices)),
+        stop_(stop) {
     const ElementSpec& spec = choices_->spec();
     if (spec.leaves.size() != 1 || !is_integer(spec.leaves[0].dtype) || !spec.leaves[0].sizes.empty())
-      fail(ErrorCode::invalid_argument, "choose_from_datasets: choices must be single integers, got ", spec.to_string());
+      fail(ErrorCode::invalid_argument, "choose_from_datasets: choices must be single integers, got ",
+           spec.to_string());
   }
   std::string_view name() const override { return "ChooseFrom"; }
   std::int64_t cardinality() const override { return kUnknownCardinality; }
@@ -115,17 +130,23 @@ class ChosenBy final : public Chosen {
     all.push_back(choices_);
     return all;
   }
-  IteratorPtr iterate(const Pass& pass) const override { return std::make_unique<Reading>(open_all(pass), open(*choices_, pass), stop_); }
+  IteratorPtr iterate(const Pass& pass) const override {
+    return std::make_unique<Reading>(open_all(pass), open(*choices_, pass), stop_);
+  }
 
  private:
   class Reading final : public Iterator {
    public:
-    Reading(std::vector<IteratorPtr> inputs, IteratorPtr choices, bool stop) : inputs_(std::move(inputs)), choices_(std::move(choices)), stop_(stop) {}
+    Reading(std::vector<IteratorPtr> inputs, IteratorPtr choices, bool stop)
+        : inputs_(std::move(inputs)),
+          choices_(std::move(choices)),
+          stop_(stop) {}
     bool next(Element& out) override {
       while (!ended_ && choices_->next(choice_)) {
         const auto number = choice_[0].tensor.item<std::int64_t>();
         if (number < 0 || number >= static_cast<std::int64_t>(inputs_.size()))
-          fail(ErrorCode::index_out_of_range, "choose_from_datasets: choice ", number, " of ", inputs_.size(), " datasets");
+          fail(ErrorCode::index_out_of_range, "choose_from_datasets: choice ", number, " of ", inputs_.size(),
+               " datasets");
         IteratorPtr& input = inputs_[static_cast<std::size_t>(number)];
         if (!input) continue;
         if (input->next(out)) return true;
@@ -153,18 +174,22 @@ std::vector<NodeRef> nodes_of(const std::vector<Dataset>& datasets) {
 
 }  // namespace
 
-NodeRef make_sampled(const std::vector<Dataset>& datasets, std::vector<double> weights, std::int64_t seed, bool stop_on_empty_dataset, bool rerandomize_each_iteration) {
+NodeRef make_sampled(const std::vector<Dataset>& datasets, std::vector<double> weights, std::int64_t seed,
+                     bool stop_on_empty_dataset, bool rerandomize_each_iteration) {
   const bool same = seed >= 0 && !rerandomize_each_iteration;
-  return std::make_shared<Sampled>(nodes_of(datasets), std::move(weights), seed_or_drawn(seed), stop_on_empty_dataset, same);
+  return std::make_shared<Sampled>(nodes_of(datasets), std::move(weights), seed_or_drawn(seed), stop_on_empty_dataset,
+                                   same);
 }
 
 }  // namespace data
 
-Dataset Dataset::sample_from_datasets(const std::vector<Dataset>& datasets, std::vector<double> weights, std::int64_t seed, bool stop_on_empty_dataset) {
+Dataset Dataset::sample_from_datasets(const std::vector<Dataset>& datasets, std::vector<double> weights,
+                                      std::int64_t seed, bool stop_on_empty_dataset) {
   return Dataset(data::make_sampled(datasets, std::move(weights), seed, stop_on_empty_dataset, false));
 }
 
-Dataset Dataset::choose_from_datasets(const std::vector<Dataset>& datasets, const Dataset& choices, bool stop_on_empty_dataset) {
+Dataset Dataset::choose_from_datasets(const std::vector<Dataset>& datasets, const Dataset& choices,
+                                      bool stop_on_empty_dataset) {
   return Dataset(std::make_shared<data::ChosenBy>(data::nodes_of(datasets), choices.node(), stop_on_empty_dataset));
 }
 

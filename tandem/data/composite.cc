@@ -18,7 +18,9 @@ void add_groups(const Structure& structure, std::vector<Group>& out, std::size_t
   const auto count = static_cast<std::size_t>(structure.leaves());
   if (structure.kind() == Structure::Kind::leaf || is_composite(structure)) {
     const bool dense = structure.kind() == Structure::Kind::leaf;
-    const auto kind = dense ? Group::Kind::dense : structure.names()[0] == kRaggedValues ? Group::Kind::ragged : Group::Kind::sparse;
+    const auto kind = dense                                   ? Group::Kind::dense
+                      : structure.names()[0] == kRaggedValues ? Group::Kind::ragged
+                                                              : Group::Kind::sparse;
     out.push_back({kind, leaf, count});
     leaf += count;
     return;
@@ -113,9 +115,11 @@ void stack_sparse(const Group& group, const std::vector<Element>& elements, Elem
   std::vector<std::int64_t> places, sizes(static_cast<std::size_t>(axes) + 1, 0);
   sizes[0] = static_cast<std::int64_t>(elements.size());
   for (std::size_t e = 0; e < elements.size(); ++e) {
-    const std::vector<std::int64_t> own = integers(elements[e][group.first].tensor), shape = integers(elements[e][group.first + 2].tensor);
+    const std::vector<std::int64_t> own = integers(elements[e][group.first].tensor),
+                                    shape = integers(elements[e][group.first + 2].tensor);
     if (static_cast<std::int64_t>(shape.size()) != axes)
-      fail(ErrorCode::shape_mismatch, "batch: a sparse tensor has ", axes, " axes in one element and ", shape.size(), " in another");
+      fail(ErrorCode::shape_mismatch, "batch: a sparse tensor has ", axes, " axes in one element and ", shape.size(),
+           " in another");
     for (std::size_t i = 0; i < own.size(); ++i) {
       if (i % shape.size() == 0) places.push_back(static_cast<std::int64_t>(e));
       places.push_back(own[i]);
@@ -158,12 +162,14 @@ void ragged_row(const Group& group, const Element& element, std::int64_t index, 
 }
 
 void sparse_row(const Group& group, const Element& element, std::int64_t index, Element& out) {
-  const std::vector<std::int64_t> places = integers(element[group.first].tensor), shape = integers(element[group.first + 2].tensor);
+  const std::vector<std::int64_t> places = integers(element[group.first].tensor),
+                                  shape = integers(element[group.first + 2].tensor);
   std::vector<std::int64_t> own, numbers;
   for (std::size_t i = 0; i < places.size(); i += shape.size()) {
     if (places[i] != index) continue;
     numbers.push_back(static_cast<std::int64_t>(i / shape.size()));
-    own.insert(own.end(), places.begin() + static_cast<std::ptrdiff_t>(i) + 1, places.begin() + static_cast<std::ptrdiff_t>(i + shape.size()));
+    own.insert(own.end(), places.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+               places.begin() + static_cast<std::ptrdiff_t>(i + shape.size()));
   }
   const Shape sizes({static_cast<std::int64_t>(numbers.size()), static_cast<std::int64_t>(shape.size()) - 1});
   out.emplace_back(integer_tensor(DType::i64, own, sizes));
@@ -174,11 +180,13 @@ void sparse_row(const Group& group, const Element& element, std::int64_t index, 
 }  // namespace
 
 bool is_composite(const Structure& structure) {
-  return structure.kind() == Structure::Kind::map && !structure.names().empty() && structure.names()[0].starts_with(kPart);
+  return structure.kind() == Structure::Kind::map && !structure.names().empty() &&
+         structure.names()[0].starts_with(kPart);
 }
 
 bool has_composites(const Structure& structure) {
-  return is_composite(structure) || std::ranges::any_of(structure.children(), [](const StructureRef& child) { return has_composites(*child); });
+  return is_composite(structure) ||
+         std::ranges::any_of(structure.children(), [](const StructureRef& child) { return has_composites(*child); });
 }
 
 ElementSpec batched(const ElementSpec& spec, std::int64_t count) {
@@ -192,9 +200,11 @@ ElementSpec batched(const ElementSpec& spec, std::int64_t count) {
       if (out.leaves.back().ranked) out.leaves.back().sizes[0] = LeafSpec::kUnknown;
       const DType dtype = group.count > 1 ? own[1].dtype : DType::i64;
       out.leaves.push_back(vector_of(dtype, plus(count, 1)));
-      for (std::size_t level = 1; level < group.count; ++level) out.leaves.push_back(vector_of(dtype, LeafSpec::kUnknown));
+      for (std::size_t level = 1; level < group.count; ++level)
+        out.leaves.push_back(vector_of(dtype, LeafSpec::kUnknown));
     } else {
-      const std::int64_t axes = own[2].ranked && own[2].sizes.size() == 1 ? plus(own[2].sizes[0], 1) : LeafSpec::kUnknown;
+      const std::int64_t axes =
+          own[2].ranked && own[2].sizes.size() == 1 ? plus(own[2].sizes[0], 1) : LeafSpec::kUnknown;
       out.leaves.push_back({.dtype = DType::i64, .sizes = {LeafSpec::kUnknown, axes}});
       out.leaves.push_back(vector_of(own[1].dtype, LeafSpec::kUnknown));
       out.leaves.push_back(vector_of(DType::i64, axes));
@@ -217,7 +227,8 @@ ElementSpec row_of(const ElementSpec& spec) {
   for (const Group& group : groups_of(*spec.structure)) {
     const LeafSpec* own = &spec.leaves[group.first];
     if (group.kind == Group::Kind::sparse) {
-      const std::int64_t axes = own[2].ranked && own[2].sizes.size() == 1 ? plus(own[2].sizes[0], -1) : LeafSpec::kUnknown;
+      const std::int64_t axes =
+          own[2].ranked && own[2].sizes.size() == 1 ? plus(own[2].sizes[0], -1) : LeafSpec::kUnknown;
       out.leaves.push_back({.dtype = DType::i64, .sizes = {LeafSpec::kUnknown, axes}});
       out.leaves.push_back(vector_of(own[1].dtype, LeafSpec::kUnknown));
       out.leaves.push_back(vector_of(DType::i64, axes));
@@ -230,10 +241,12 @@ ElementSpec row_of(const ElementSpec& spec) {
       continue;
     }
     if (group.count == 1)
-      fail(ErrorCode::shape_mismatch, "unbatch: a row of a ragged tensor is ", *own, "; unbatch it after map(lambda row: row + 0), which makes a tensor of it");
+      fail(ErrorCode::shape_mismatch, "unbatch: a row of a ragged tensor is ", *own,
+           "; unbatch it after map(lambda row: row + 0), which makes a tensor of it");
     out.leaves.push_back(*own);
     if (out.leaves.back().ranked) out.leaves.back().sizes[0] = LeafSpec::kUnknown;
-    for (std::size_t level = 2; level < group.count; ++level) out.leaves.push_back(vector_of(own[level].dtype, LeafSpec::kUnknown));
+    for (std::size_t level = 2; level < group.count; ++level)
+      out.leaves.push_back(vector_of(own[level].dtype, LeafSpec::kUnknown));
   }
   return out;
 }
@@ -245,7 +258,8 @@ std::int64_t count_rows(const Structure& structure, const Element& element) {
     const std::int64_t own = group.kind == Group::Kind::sparse ? integers(element[group.first + 2].tensor)[0]
                              : ragged                          ? element[group.first + 1].tensor.size() - 1
                                                                : element[group.first].tensor.shape()[0];
-    if (count >= 0 && own != count) fail(ErrorCode::shape_mismatch, "the parts of an element must have equally many rows, got ", count, " and ", own);
+    if (count >= 0 && own != count)
+      fail(ErrorCode::shape_mismatch, "the parts of an element must have equally many rows, got ", count, " and ", own);
     count = own;
   }
   return std::max<std::int64_t>(count, 0);

@@ -9,7 +9,8 @@ namespace tandem::data {
 
 /// Names of parts begin with this character, which no user's key does.
 inline constexpr char kPart = '~';
-inline constexpr std::string_view kRaggedValues = "~ragged/values";  // then ~ragged/splits0, the outermost, ~ragged/splits1, …
+inline constexpr std::string_view kRaggedValues =
+    "~ragged/values";  // then ~ragged/splits0, the outermost, ~ragged/splits1, …
 inline constexpr std::string_view kSparseIndices = "~sparse/indices";  // then ~sparse/values, ~sparse/dense_shape
 
 /// True when the map holds the parts of one tensor.

@@ -42,12 +42,15 @@ CsvReader::CsvReader(CsvReader&&) noexcept = default;
 CsvReader::CsvReader(ByteFile file, const CsvOptions& options) : file_(std::move(file)), options_(options) {
   for (const CsvColumn& column : options.columns) columns_.push_back({column.dtype, {}, {}});
   // A number may itself be what stands for a missing field.
-  plain_ = options.na_value.empty() || std::string_view("+-.0123456789").find(options.na_value[0]) == std::string_view::npos;
+  plain_ =
+      options.na_value.empty() || std::string_view("+-.0123456789").find(options.na_value[0]) == std::string_view::npos;
   std::string_view line;
   if (options.header) next_line(line);
 }
 
-void CsvReader::bad(const std::string& what) const { fail(ErrorCode::bad_file, file_.path(), ", line ", line_, ": ", what); }
+void CsvReader::bad(const std::string& what) const {
+  fail(ErrorCode::bad_file, file_.path(), ", line ", line_, ": ", what);
+}
 
 /// Where the record that begins `bytes` ends; npos when that is not to be seen yet.
 static std::size_t end_of_record(std::string_view bytes, bool quotes) {
@@ -94,7 +97,8 @@ std::string_view CsvReader::field(std::string_view& rest, bool& last) {
       else break;
     }
     rest.remove_prefix(at + 1);
-    if (!rest.empty() && rest[0] != options_.delimiter) bad(text("a quoted field is followed by '", rest[0], "' instead of '", options_.delimiter, "'"));
+    if (!rest.empty() && rest[0] != options_.delimiter)
+      bad(text("a quoted field is followed by '", rest[0], "' instead of '", options_.delimiter, "'"));
     value = unquoted_;
     last = rest.empty();
     if (!last) rest.remove_prefix(1);
@@ -102,7 +106,8 @@ std::string_view CsvReader::field(std::string_view& rest, bool& last) {
   }
   const std::size_t end = rest.find(options_.delimiter);
   value = rest.substr(0, end);
-  if (options_.quotes && !value.empty() && std::memchr(value.data(), '"', value.size()) != nullptr) bad("a field with quotes inside must be quoted");
+  if (options_.quotes && !value.empty() && std::memchr(value.data(), '"', value.size()) != nullptr)
+    bad("a field with quotes inside must be quoted");
   last = end == std::string_view::npos;
   rest.remove_prefix(last ? rest.size() : end + 1);
   return value;
@@ -133,14 +138,15 @@ namespace {
 /// field is anything else, or its rounding needs more care; then parse_number decides.
 template <class T>
 const char* plain_number(const char* at, const char* end, char delimiter, T& value) {
-  static constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                       1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
+  static constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
+                                       1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
   const bool negative = at != end && *at == '-';
   at += negative;
   std::uint64_t digits = 0;
   auto take_digits = [&] {
     const char* begin = at;
-    for (unsigned digit; at != end && (digit = static_cast<unsigned>(*at - '0')) < 10; ++at) digits = digits * 10 + digit;
+    for (unsigned digit; at != end && (digit = static_cast<unsigned>(*at - '0')) < 10; ++at)
+      digits = digits * 10 + digit;
     return at - begin;
   };
   std::ptrdiff_t count = take_digits(), decimals = 0;
@@ -204,7 +210,8 @@ void CsvReader::put(std::size_t number, std::string_view value, bool quoted) {
   auto number_of = [&]<class T>(T zero) {
     T parsed = zero;
     if (!parse_number(value, parsed))
-      bad(text("Field ", number, wanted.name.empty() ? "" : " (" + wanted.name + ")", " is not a valid ", column.dtype, ": '", value.substr(0, 60), "'"));
+      bad(text("Field ", number, wanted.name.empty() ? "" : " (" + wanted.name + ")", " is not a valid ", column.dtype,
+               ": '", value.substr(0, 60), "'"));
     column.add(parsed);
   };
   switch (column.dtype) {
@@ -256,23 +263,31 @@ namespace {
 class Csv final : public Node {
  public:
   Csv(std::vector<std::string> files, CsvOptions options)
-      : files_(std::move(files)), options_(std::move(options)), compression_(parse_compression(options_.compression)) {
+      : files_(std::move(files)),
+        options_(std::move(options)),
+        compression_(parse_compression(options_.compression)) {
     if (options_.columns.empty()) fail(ErrorCode::invalid_argument, "csv_dataset: at least one column is needed");
     if (!options_.select.empty() && options_.select.size() != options_.columns.size())
-      fail(ErrorCode::invalid_argument, "csv_dataset: ", options_.select.size(), " selected columns, ", options_.columns.size(), " described");
+      fail(ErrorCode::invalid_argument, "csv_dataset: ", options_.select.size(), " selected columns, ",
+           options_.columns.size(), " described");
     if (std::ranges::adjacent_find(options_.select, std::greater_equal<>()) != options_.select.end())
       fail(ErrorCode::invalid_argument, "csv_dataset: selected columns must rise, got [", join(options_.select), "]");
     std::vector<std::string> names;
     for (const CsvColumn& column : options_.columns) {
-      if (column.dtype != DType::f32 && column.dtype != DType::f64 && column.dtype != DType::i32 && column.dtype != DType::i64 && column.dtype != DType::string)
-        fail(ErrorCode::unsupported_dtype, "csv_dataset: columns are float32, float64, int32, int64 or string, got ", column.dtype);
-      if (column.default_value.defined() && (column.default_value.dtype() != column.dtype || column.default_value.size() != 1))
-        fail(ErrorCode::dtype_mismatch, "csv_dataset: the default of a ", column.dtype, " column is ", column.default_value.spec());
+      if (column.dtype != DType::f32 && column.dtype != DType::f64 && column.dtype != DType::i32 &&
+          column.dtype != DType::i64 && column.dtype != DType::string)
+        fail(ErrorCode::unsupported_dtype, "csv_dataset: columns are float32, float64, int32, int64 or string, got ",
+             column.dtype);
+      if (column.default_value.defined() &&
+          (column.default_value.dtype() != column.dtype || column.default_value.size() != 1))
+        fail(ErrorCode::dtype_mismatch, "csv_dataset: the default of a ", column.dtype, " column is ",
+             column.default_value.spec());
       spec_.leaves.push_back({.dtype = column.dtype});
       if (!column.name.empty()) names.push_back(column.name);
     }
     std::vector<StructureRef> leaves(options_.columns.size(), Structure::leaf());
-    spec_.structure = names.size() == leaves.size() ? Structure::map(std::move(names), std::move(leaves)) : Structure::tuple(std::move(leaves));
+    spec_.structure = names.size() == leaves.size() ? Structure::map(std::move(names), std::move(leaves))
+                                                    : Structure::tuple(std::move(leaves));
   }
   std::string_view name() const override { return "Csv"; }
   const ElementSpec& spec() const override { return spec_; }
@@ -329,7 +344,8 @@ DType widened(DType dtype, std::string_view value) {
   double f64;
   if (dtype == DType::i32 && parse_number(value, i32)) return DType::i32;
   if ((dtype == DType::i32 || dtype == DType::i64) && parse_number(value, i64)) return DType::i64;
-  if (dtype != DType::f64 && dtype != DType::string && parse_number(value, f32) && std::isfinite(f32)) return DType::f32;
+  if (dtype != DType::f64 && dtype != DType::string && parse_number(value, f32) && std::isfinite(f32))
+    return DType::f32;
   if (dtype != DType::string && parse_number(value, f64)) return DType::f64;
   return DType::string;
 }
@@ -352,9 +368,14 @@ std::vector<CsvColumn> infer_csv(const std::string& path, const CsvOptions& opti
       if (c == '"' && options.quotes) inside = !inside;
       else if (c == options.delimiter && !inside) ++fields;
     }
-    if (line.empty()) fail(ErrorCode::bad_file, path, ": the first line is empty; a CSV file begins with its header or first row");
+    if (line.empty())
+      fail(ErrorCode::bad_file, path, ": the first line is empty; a CSV file begins with its header or first row");
   }
-  CsvOptions as_text{.columns = {}, .delimiter = options.delimiter, .header = false, .quotes = options.quotes, .na_value = options.na_value};
+  CsvOptions as_text{.columns = {},
+                     .delimiter = options.delimiter,
+                     .header = false,
+                     .quotes = options.quotes,
+                     .na_value = options.na_value};
   as_text.columns.assign(fields, {.dtype = DType::string, .default_value = Tensor::from_strings({""}, {})});
   data::CsvReader reader(data::ByteFile(path, data::parse_compression(options.compression)), as_text);
   std::vector<CsvColumn> columns(fields, CsvColumn{.dtype = DType::i32});
@@ -371,7 +392,8 @@ std::vector<CsvColumn> infer_csv(const std::string& path, const CsvOptions& opti
       }
   for (std::size_t i = 0; i < fields; ++i) {
     if (!seen[i]) columns[i].dtype = DType::f32;  // nothing but missing values
-    columns[i].default_value = columns[i].dtype == DType::string ? Tensor::from_strings({""}, {}) : Tensor::scalar(0.0, columns[i].dtype);
+    columns[i].default_value =
+        columns[i].dtype == DType::string ? Tensor::from_strings({""}, {}) : Tensor::scalar(0.0, columns[i].dtype);
   }
   return columns;
 }

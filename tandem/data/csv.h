@@ -37,8 +37,8 @@ class CsvReader {
   CsvReader(ByteFile file, const CsvOptions& options);
   ~CsvReader();
   CsvReader(CsvReader&&) noexcept;
-  /// Up to `most` rows, a tensor a column; 0 at the end. Throws bad_file naming file, line and column; the next call goes
-  /// on behind the row that was at fault.
+  /// Up to `most` rows, a tensor a column; 0 at the end. Throws bad_file naming file, line and column; the next call
+  /// goes on behind the row that was at fault.
   std::int64_t next(std::int64_t most, Element& out);
 
  private:

@@ -84,19 +84,22 @@ StructureRef decode_structure(Bytes& in, int depth) {
 }
 
 /// The numbers of dtypes in files, which stay what they are whatever is added.
-constexpr std::array kDTypeNumbers{DType::f16, DType::bf16, DType::f32,     DType::f64,    DType::i8,  DType::u8,  DType::i32,
-                                   DType::i64, DType::boolean, DType::string, DType::i16, DType::u16, DType::u32, DType::u64};
+constexpr std::array kDTypeNumbers{DType::f16, DType::bf16, DType::f32, DType::f64,     DType::i8,
+                                   DType::u8,  DType::i32,  DType::i64, DType::boolean, DType::string,
+                                   DType::i16, DType::u16,  DType::u32, DType::u64};
 static_assert(kDTypeNumbers.size() == kDTypeCount);
 
 std::uint8_t number_of(DType dtype) {
-  return static_cast<std::uint8_t>(std::find(kDTypeNumbers.begin(), kDTypeNumbers.end(), dtype) - kDTypeNumbers.begin());
+  return static_cast<std::uint8_t>(std::find(kDTypeNumbers.begin(), kDTypeNumbers.end(), dtype) -
+                                   kDTypeNumbers.begin());
 }
 
 std::string encode_spec(const ElementSpec& spec) {
   std::string out;
   encode_structure(*spec.structure, out);
   for (const LeafSpec& leaf : spec.leaves) {
-    if (leaf.dataset) fail(ErrorCode::invalid_argument, "elements that are datasets cannot be written to a file; flat_map them first");
+    if (leaf.dataset)
+      fail(ErrorCode::invalid_argument, "elements that are datasets cannot be written to a file; flat_map them first");
     put(out, number_of(leaf.dtype));
     put(out, static_cast<std::uint8_t>(leaf.ranked ? leaf.sizes.size() : 255));
     for (std::int64_t size : leaf.sizes) put(out, size);
@@ -127,7 +130,8 @@ ElementSpec decode_spec(Bytes& in) {
 
 void encode(const Element& element, std::string& out) {
   for (const Leaf& leaf : element) {
-    if (leaf.dataset) fail(ErrorCode::invalid_argument, "elements that are datasets cannot be written to a file; flat_map them first");
+    if (leaf.dataset)
+      fail(ErrorCode::invalid_argument, "elements that are datasets cannot be written to a file; flat_map them first");
     const Tensor& tensor = leaf.tensor;
     put(out, number_of(tensor.dtype()));
     put(out, static_cast<std::uint8_t>(tensor.rank()));
@@ -164,7 +168,9 @@ Element decode(std::string_view bytes, std::size_t leaves, const std::string& wh
   return element;
 }
 
-ElementWriter::ElementWriter(std::string path, const ElementSpec& spec) : path_(std::move(path)), file_(path_, std::ios::binary) {
+ElementWriter::ElementWriter(std::string path, const ElementSpec& spec)
+    : path_(std::move(path)),
+      file_(path_, std::ios::binary) {
   if (!file_) fail(ErrorCode::file_error, path_, ": cannot be opened for writing");
   file_.write(kMagic.data(), kMagic.size());
   record(encode_spec(spec));
@@ -224,7 +230,8 @@ bool ElementReader::record(std::string& payload) {
   payload.resize(size);
   file_.read(payload.data(), static_cast<std::streamsize>(size));
   left_ -= 12 + size;
-  if (!file_ || crc32c(payload, static_cast<std::uint32_t>(size)) != crc) damaged(text("the checksum of element ", at_, " is wrong"));
+  if (!file_ || crc32c(payload, static_cast<std::uint32_t>(size)) != crc)
+    damaged(text("the checksum of element ", at_, " is wrong"));
   return true;
 }
 

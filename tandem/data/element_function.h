@@ -62,7 +62,8 @@ class ElementFunction {
   template <class F>
     requires(!std::same_as<std::decay_t<F>, ElementFunction>)
   ElementFunction(F function, Recording how = Recording::automatic)  // NOLINT: lambdas convert
-      : recording(how), call_(adapt(std::move(function))) {}
+      : recording(how),
+        call_(adapt(std::move(function))) {}
 
   Value operator()(const Value& value) const { return call_(value); }
   explicit operator bool() const { return static_cast<bool>(call_); }

@@ -10,7 +10,8 @@ namespace tandem {
 namespace {
 
 [[noreturn]] void damaged(std::string_view what) {
-  fail(ErrorCode::bad_file, "Could not parse example input: ", what, "; the bytes are not a serialised tf.train.Example");
+  fail(ErrorCode::bad_file, "Could not parse example input: ", what,
+       "; the bytes are not a serialised tf.train.Example");
 }
 
 /// Protobuf's wire format, every read checked.
@@ -60,7 +61,9 @@ class Message {
   std::string_view bytes_;
 };
 
-constexpr std::uint64_t tag(int field, int wire) { return static_cast<std::uint64_t>(field) << 3 | static_cast<std::uint64_t>(wire); }
+constexpr std::uint64_t tag(int field, int wire) {
+  return static_cast<std::uint64_t>(field) << 3 | static_cast<std::uint64_t>(wire);
+}
 
 /// Calls found(key, value) for each feature of an Example; both are views into `bytes`.
 template <class F>
@@ -156,7 +159,9 @@ struct Column {
   std::vector<float> floats;
   std::vector<std::int64_t> integers;
 
-  std::size_t size(DType dtype) const { return dtype == DType::string ? strings.size() : dtype == DType::f32 ? floats.size() : integers.size(); }
+  std::size_t size(DType dtype) const {
+    return dtype == DType::string ? strings.size() : dtype == DType::f32 ? floats.size() : integers.size();
+  }
   void append(const List& list) {
     if (list.kind == 1) for_each_bytes(list.bytes, [&](std::string_view value) { strings.emplace_back(value); });
     else if (list.kind == 2)
@@ -169,8 +174,10 @@ struct Column {
     else for_each_integer(list.bytes, [&](std::int64_t value) { integers.push_back(value); });
   }
   void append(const Tensor& tensor) {
-    if (tensor.dtype() == DType::string) strings.insert(strings.end(), tensor.strings().begin(), tensor.strings().end());
-    else if (tensor.dtype() == DType::f32) floats.insert(floats.end(), tensor.data<float>().begin(), tensor.data<float>().end());
+    if (tensor.dtype() == DType::string)
+      strings.insert(strings.end(), tensor.strings().begin(), tensor.strings().end());
+    else if (tensor.dtype() == DType::f32)
+      floats.insert(floats.end(), tensor.data<float>().begin(), tensor.data<float>().end());
     else integers.insert(integers.end(), tensor.data<std::int64_t>().begin(), tensor.data<std::int64_t>().end());
   }
   /// Zeros and empty strings up to `count` values.
@@ -194,16 +201,20 @@ struct Column {
 void check(const std::vector<FeatureSpec>& features) {
   for (const FeatureSpec& feature : features) {
     if (feature.dtype != DType::f32 && feature.dtype != DType::i64 && feature.dtype != DType::string)
-      fail(ErrorCode::unsupported_dtype, "parse_example: feature ", feature.name, " must be float32, int64 or string, got ", feature.dtype);
+      fail(ErrorCode::unsupported_dtype, "parse_example: feature ", feature.name,
+           " must be float32, int64 or string, got ", feature.dtype);
     const Tensor& value = feature.default_value;
-    if (value.defined() && (value.dtype() != feature.dtype || (value.size() != 1 && value.size() != feature.shape.elements())))
-      fail(ErrorCode::shape_mismatch, "parse_example: the default of feature ", feature.name, " is ", value.spec(), ", needed ", TensorSpec(feature.dtype, feature.shape));
+    if (value.defined() &&
+        (value.dtype() != feature.dtype || (value.size() != 1 && value.size() != feature.shape.elements())))
+      fail(ErrorCode::shape_mismatch, "parse_example: the default of feature ", feature.name, " is ", value.spec(),
+           ", needed ", TensorSpec(feature.dtype, feature.shape));
   }
 }
 
 void append_default(const FeatureSpec& feature, Column& column) {
   if (!feature.default_value.defined())
-    fail(ErrorCode::invalid_argument, "Feature: ", feature.name, " (data type: ", feature.dtype, ") is required but could not be found.");
+    fail(ErrorCode::invalid_argument, "Feature: ", feature.name, " (data type: ", feature.dtype,
+         ") is required but could not be found.");
   const auto times = feature.default_value.size() == 1 ? feature.shape.elements() : 1;
   for (std::int64_t i = 0; i < times; ++i) column.append(feature.default_value);
 }
@@ -236,12 +247,14 @@ class ExampleParser {
       return;
     }
     if (list.kind != kind_of(feature.dtype))
-      fail(ErrorCode::invalid_argument, "Key: ", feature.name, ".  Data types don't match. Data type: ", dtype_of_kind(list.kind), " but expected type: ", feature.dtype);
+      fail(ErrorCode::invalid_argument, "Key: ", feature.name,
+           ".  Data types don't match. Data type: ", dtype_of_kind(list.kind), " but expected type: ", feature.dtype);
     const std::size_t before = column.size(feature.dtype);
     column.append(list);
     const auto got = static_cast<std::int64_t>(column.size(feature.dtype) - before);
     if (!feature.variable && got != feature.shape.elements())
-      fail(ErrorCode::invalid_argument, "Key: ", feature.name, ".  Number of ", feature.dtype, " values != expected.  values size: ", got, " but output shape: ", feature.shape);
+      fail(ErrorCode::invalid_argument, "Key: ", feature.name, ".  Number of ", feature.dtype,
+           " values != expected.  values size: ", got, " but output shape: ", feature.shape);
   }
   const std::vector<FeatureSpec>& features_;
   std::vector<List> lists_;
@@ -251,7 +264,8 @@ class ExampleParser {
 Tensors parse_many(std::span<const std::string> serialized, const std::vector<FeatureSpec>& features) {
   std::vector<Column> columns(features.size());
   for (std::size_t i = 0; i < features.size(); ++i)
-    if (!features[i].variable) columns[i].reserve(features[i].dtype, serialized.size() * static_cast<std::size_t>(features[i].shape.elements()));
+    if (!features[i].variable)
+      columns[i].reserve(features[i].dtype, serialized.size() * static_cast<std::size_t>(features[i].shape.elements()));
   std::vector<std::vector<std::size_t>> ends(features.size());  // of each example, for variable features
   ExampleParser parser(features);
   for (const std::string& bytes : serialized) {
@@ -267,7 +281,8 @@ Tensors parse_many(std::span<const std::string> serialized, const std::vector<Fe
       out.push_back(columns[i].take(feature.dtype, data::with_first_axis(count, feature.shape)));
       continue;
     }
-    const Tensor all = columns[i].take(feature.dtype, {ends[i].empty() ? 0 : static_cast<std::int64_t>(ends[i].back())});
+    const Tensor all =
+        columns[i].take(feature.dtype, {ends[i].empty() ? 0 : static_cast<std::int64_t>(ends[i].back())});
     std::size_t longest = 0, begin = 0;
     for (std::size_t end : ends[i]) longest = std::max(longest, end - std::exchange(begin, end));
     Column padded;
@@ -313,7 +328,8 @@ class ParseCall final : public data::RecordedCall {
 
 void check_strings(std::string_view op, const Tensor& serialized, int rank) {
   if (serialized.dtype() != DType::string || serialized.rank() != rank)
-    fail(ErrorCode::invalid_argument, op, ": needs a string tensor of ", rank, rank == 1 ? " axis" : " axes", ", got ", serialized.spec());
+    fail(ErrorCode::invalid_argument, op, ": needs a string tensor of ", rank, rank == 1 ? " axis" : " axes", ", got ",
+         serialized.spec());
 }
 
 }  // namespace
@@ -322,7 +338,8 @@ Tensors parse_single_example(const Tensor& serialized, const std::vector<Feature
   check(features);
   check_strings("parse_single_example", serialized, 0);
   // How long a variable feature is shows in its bytes only: such a function is called for each element.
-  if (std::ranges::any_of(features, [](const FeatureSpec& feature) { return feature.variable; })) return parse_one(serialized, features);
+  if (std::ranges::any_of(features, [](const FeatureSpec& feature) { return feature.variable; }))
+    return parse_one(serialized, features);
   return data::run_or_record(std::make_shared<ParseCall>(features), std::span(&serialized, 1));
 }
 

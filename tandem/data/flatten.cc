@@ -14,7 +14,9 @@ namespace {
 /// A stage whose elements are those of the datasets that a function makes of the input's elements.
 class Flattening : public OneInput {
  public:
-  Flattening(NodeRef input, std::function<NodeRef(const Element&)> make) : OneInput(std::move(input)), make_(std::move(make)) {}
+  Flattening(NodeRef input, std::function<NodeRef(const Element&)> make)
+      : OneInput(std::move(input)),
+        make_(std::move(make)) {}
   const ElementSpec& spec() const override {
     std::lock_guard lock(mutex_);
     if (!spec_) show_element(*input_, name(), [this](const Element& element) { spec_ = make_(element)->spec(); });
@@ -54,7 +56,8 @@ std::function<NodeRef(const Element&)> datasets_of(const char* stage, const Node
 
 class FlatMap final : public Flattening {
  public:
-  FlatMap(const NodeRef& input, ElementFunction function) : Flattening(input, datasets_of("flat_map", input, std::move(function))) {}
+  FlatMap(const NodeRef& input, ElementFunction function)
+      : Flattening(input, datasets_of("flat_map", input, std::move(function))) {}
   std::string_view name() const override { return "FlatMap"; }
   IteratorPtr iterate(const Pass& pass) const override { return std::make_unique<Reading>(*this, pass); }
 
@@ -93,7 +96,8 @@ class FlatMap final : public Flattening {
 class Interleave final : public Flattening {
  public:
   Interleave(const NodeRef& input, ElementFunction function, const InterleaveOptions& options)
-      : Flattening(input, datasets_of("interleave", input, std::move(function))), options_(options) {
+      : Flattening(input, datasets_of("interleave", input, std::move(function))),
+        options_(options) {
     if (options_.cycle_length == kAutotune) options_.cycle_length = role_threads(ThreadRole::data);
   }
   std::string_view name() const override { return "Interleave"; }
@@ -109,7 +113,10 @@ class Interleave final : public Flattening {
   class Reading final : public Iterator {
    public:
     Reading(const Interleave& stage, const Pass& pass)
-        : stage_(stage), pass_(pass), input_(open(*stage.input_, pass)), cycle_(static_cast<std::size_t>(stage.options_.cycle_length)) {}
+        : stage_(stage),
+          pass_(pass),
+          input_(open(*stage.input_, pass)),
+          cycle_(static_cast<std::size_t>(stage.options_.cycle_length)) {}
     bool next(Element& out) override {
       for (;;) {
         if (!refill()) return false;
@@ -142,7 +149,8 @@ class Interleave final : public Flattening {
     void open_place() {
       Inner& place = cycle_[at_];
       place = stage_.open_inner(element_, pass_, number_++);
-      if (at_ < stage_.threads()) place.iterator = prefetched(std::move(place.iterator), kAutotune, pass_, stage_of(pass_, stage_));
+      if (at_ < stage_.threads())
+        place.iterator = prefetched(std::move(place.iterator), kAutotune, pass_, stage_of(pass_, stage_));
     }
     const Interleave& stage_;
     Pass pass_;
@@ -160,12 +168,15 @@ class Interleave final : public Flattening {
 }  // namespace
 }  // namespace data
 
-Dataset Dataset::flat_map(ElementFunction function) const { return Dataset(std::make_shared<data::FlatMap>(node_, std::move(function))); }
+Dataset Dataset::flat_map(ElementFunction function) const {
+  return Dataset(std::make_shared<data::FlatMap>(node_, std::move(function)));
+}
 
 Dataset Dataset::interleave(ElementFunction function, const InterleaveOptions& options) const {
   if (options.cycle_length < 1 && options.cycle_length != kAutotune)
     fail(ErrorCode::invalid_argument, "interleave: cycle_length must be greater than zero, got ", options.cycle_length);
-  if (options.block_length < 1) fail(ErrorCode::invalid_argument, "interleave: block_length must be greater than zero, got ", options.block_length);
+  if (options.block_length < 1)
+    fail(ErrorCode::invalid_argument, "interleave: block_length must be greater than zero, got ", options.block_length);
   return Dataset(std::make_shared<data::Interleave>(node_, std::move(function), options));
 }
 

@@ -17,14 +17,18 @@ class GroupByWindow final : public OneInput {
   using Reduce = std::function<Dataset(std::int64_t, const Dataset&)>;
   using Size = std::function<std::int64_t(std::int64_t)>;
   GroupByWindow(const NodeRef& input, ElementFunction key, Reduce reduce, Size size)
-      : OneInput(input), key_(std::make_shared<Runner>(std::move(key), [input] { return input->spec().structure; })),
-        reduce_(std::move(reduce)), size_(std::move(size)) {}
+      : OneInput(input),
+        key_(std::make_shared<Runner>(std::move(key), [input] { return input->spec().structure; })),
+        reduce_(std::move(reduce)),
+        size_(std::move(size)) {}
   std::string_view name() const override { return "GroupByWindow"; }
   std::int64_t cardinality() const override { return input_->cardinality() == 0 ? 0 : kUnknownCardinality; }
   const ElementSpec& spec() const override {
     std::lock_guard lock(mutex_);
     if (!spec_)
-      show_element(*input_, "group_by_window", [this](const Element& element) { spec_ = reduce_(0, Dataset(make_listed(input_->spec(), {element}))).element_spec(); });
+      show_element(*input_, "group_by_window", [this](const Element& element) {
+        spec_ = reduce_(0, Dataset(make_listed(input_->spec(), {element}))).element_spec();
+      });
     return *spec_;
   }
   bool spec_is_known() const override {
@@ -36,7 +40,10 @@ class GroupByWindow final : public OneInput {
  private:
   class Reading final : public Iterator {
    public:
-    Reading(const GroupByWindow& stage, const Pass& pass) : stage_(stage), pass_(pass), input_(open(*stage.input_, pass)) {}
+    Reading(const GroupByWindow& stage, const Pass& pass)
+        : stage_(stage),
+          pass_(pass),
+          input_(open(*stage.input_, pass)) {}
     bool next(Element& out) override {
       for (;;) {
         if (current_.iterator) {
@@ -61,7 +68,9 @@ class GroupByWindow final : public OneInput {
         std::vector<Element>& group = groups_[number];
         group.push_back(std::move(element));
         const std::int64_t size = stage_.size_(number);
-        if (size < 1) fail(ErrorCode::invalid_argument, "group_by_window: the window of key ", number, " must be at least 1, got ", size);
+        if (size < 1)
+          fail(ErrorCode::invalid_argument, "group_by_window: the window of key ", number, " must be at least 1, got ",
+               size);
         if (static_cast<std::int64_t>(group.size()) >= size) return open_group(number);
       }
       return !groups_.empty() && open_group(groups_.begin()->first);
@@ -93,15 +102,22 @@ class GroupByWindow final : public OneInput {
 /// Gives (class, element), elements dropped so that classes come as often as wanted.
 class Resampled final : public OneInput {
  public:
-  Resampled(const NodeRef& input, ElementFunction class_of, std::vector<double> target, std::vector<double> initial, std::uint64_t seed)
-      : OneInput(input), class_of_(std::make_shared<Runner>(std::move(class_of), [input] { return input->spec().structure; })),
-        target_(std::move(target)), initial_(std::move(initial)), seed_(seed) {
+  Resampled(const NodeRef& input, ElementFunction class_of, std::vector<double> target, std::vector<double> initial,
+            std::uint64_t seed)
+      : OneInput(input),
+        class_of_(std::make_shared<Runner>(std::move(class_of), [input] { return input->spec().structure; })),
+        target_(std::move(target)),
+        initial_(std::move(initial)),
+        seed_(seed) {
     if (target_.empty()) fail(ErrorCode::invalid_argument, "rejection_resample: target_dist names no class");
     if (!initial_.empty() && initial_.size() != target_.size())
-      fail(ErrorCode::invalid_argument, "rejection_resample: target_dist has ", target_.size(), " classes, initial_dist ", initial_.size());
+      fail(ErrorCode::invalid_argument, "rejection_resample: target_dist has ", target_.size(),
+           " classes, initial_dist ", initial_.size());
   }
   std::string_view name() const override { return "RejectionResample"; }
-  std::int64_t cardinality() const override { return input_->cardinality() == kInfinite ? kInfinite : kUnknownCardinality; }
+  std::int64_t cardinality() const override {
+    return input_->cardinality() == kInfinite ? kInfinite : kUnknownCardinality;
+  }
   const ElementSpec& spec() const override {
     std::call_once(once_, [this] {
       const ElementSpec& in = input_->spec();
@@ -117,14 +133,18 @@ class Resampled final : public OneInput {
   class Reading final : public Iterator {
    public:
     Reading(const Resampled& stage, const Pass& pass)
-        : stage_(stage), input_(open(*stage.input_, pass)), dice_(mix(stage.seed_, pass.key)), counts_(stage.target_.size(), 1) {}
+        : stage_(stage),
+          input_(open(*stage.input_, pass)),
+          dice_(mix(stage.seed_, pass.key)),
+          counts_(stage.target_.size(), 1) {}
     bool next(Element& out) override {
       Element element, label;
       while (input_->next(element)) {
         stage_.class_of_->run(element, label, memo_);
         const auto number = Value(Structure::leaf(), label).tensor().item<std::int64_t>();
         if (number < 0 || number >= static_cast<std::int64_t>(counts_.size()))
-          fail(ErrorCode::index_out_of_range, "rejection_resample: class ", number, " is not among the ", counts_.size(), " of target_dist");
+          fail(ErrorCode::index_out_of_range, "rejection_resample: class ", number, " is not among the ",
+               counts_.size(), " of target_dist");
         counts_[static_cast<std::size_t>(number)] += 1;
         if (dice_.uniform() >= acceptance(static_cast<std::size_t>(number))) continue;
         out.clear();
@@ -160,17 +180,22 @@ class Resampled final : public OneInput {
 }  // namespace
 }  // namespace data
 
-Dataset Dataset::group_by_window(ElementFunction key, std::function<Dataset(std::int64_t, const Dataset&)> reduce, std::function<std::int64_t(std::int64_t)> window_size) const {
-  return Dataset(std::make_shared<data::GroupByWindow>(node_, std::move(key), std::move(reduce), std::move(window_size)));
+Dataset Dataset::group_by_window(ElementFunction key, std::function<Dataset(std::int64_t, const Dataset&)> reduce,
+                                 std::function<std::int64_t(std::int64_t)> window_size) const {
+  return Dataset(
+      std::make_shared<data::GroupByWindow>(node_, std::move(key), std::move(reduce), std::move(window_size)));
 }
 
-Dataset Dataset::rejection_resample(ElementFunction class_of, std::vector<double> target, std::vector<double> initial, std::int64_t seed) const {
-  return Dataset(std::make_shared<data::Resampled>(node_, std::move(class_of), std::move(target), std::move(initial), data::seed_or_drawn(seed)));
+Dataset Dataset::rejection_resample(ElementFunction class_of, std::vector<double> target, std::vector<double> initial,
+                                    std::int64_t seed) const {
+  return Dataset(std::make_shared<data::Resampled>(node_, std::move(class_of), std::move(target), std::move(initial),
+                                                   data::seed_or_drawn(seed)));
 }
 
 Dataset Dataset::bucket_by_sequence_length(ElementFunction length, const BucketOptions& options) const {
   if (options.batch_sizes.size() != options.boundaries.size() + 1)
-    fail(ErrorCode::invalid_argument, "bucket_by_sequence_length: ", options.boundaries.size(), " bucket_boundaries need one more bucket_batch_sizes, got ", options.batch_sizes.size());
+    fail(ErrorCode::invalid_argument, "bucket_by_sequence_length: ", options.boundaries.size(),
+         " bucket_boundaries need one more bucket_batch_sizes, got ", options.batch_sizes.size());
   auto bucket = [length, boundaries = options.boundaries](const Value& value) {
     const auto size = length(value).tensor().item<std::int64_t>();
     const auto above = std::upper_bound(boundaries.begin(), boundaries.end(), size);
@@ -181,7 +206,9 @@ Dataset Dataset::bucket_by_sequence_length(ElementFunction length, const BucketO
     const auto at = static_cast<std::size_t>(key);
     if (options.pad_to_bucket_boundary) {
       if (at == options.boundaries.size())
-        fail(ErrorCode::invalid_argument, "bucket_by_sequence_length: an element is as long as the last boundary or longer; pad_to_bucket_boundary needs a boundary above every length");
+        fail(ErrorCode::invalid_argument,
+             "bucket_by_sequence_length: an element is as long as the last boundary or longer; pad_to_bucket_boundary "
+             "needs a boundary above every length");
       const ElementSpec& spec = dataset.element_spec();
       if (batch.padded_shapes.empty())
         for (const LeafSpec& leaf : spec.leaves) batch.padded_shapes.emplace_back(leaf.sizes.size(), -1);
@@ -192,7 +219,8 @@ Dataset Dataset::bucket_by_sequence_length(ElementFunction length, const BucketO
     return dataset.padded_batch(options.batch_sizes[at], batch);
   };
   auto window_size = [sizes = options.batch_sizes](std::int64_t key) { return sizes[static_cast<std::size_t>(key)]; };
-  return group_by_window(ElementFunction(std::move(bucket), Recording::never), std::move(reduce), std::move(window_size));
+  return group_by_window(ElementFunction(std::move(bucket), Recording::never), std::move(reduce),
+                         std::move(window_size));
 }
 
 }  // namespace tandem

@@ -25,7 +25,9 @@ DType dtype_of_code(unsigned char code, const std::string& name) {
     case 0x0C: return DType::i32;
     case 0x0D: return DType::f32;
     case 0x0E: return DType::f64;
-    default: fail(ErrorCode::bad_file, name, ": IDX type ", int{code}, " is not known; 8 (uint8), 9 (int8), 11 (int16), 12 (int32), 13 (float32) and 14 (float64) are");
+    default:
+      fail(ErrorCode::bad_file, name, ": IDX type ", int{code},
+           " is not known; 8 (uint8), 9 (int8), 11 (int16), 12 (int32), 13 (float32) and 14 (float64) are");
   }
 }
 
@@ -36,20 +38,23 @@ Tensor idx_from_bytes(std::string_view bytes, const std::string& name) {
     fail(ErrorCode::bad_file, name, ": not an IDX file: its magic number must begin with two zero bytes");
   const DType dtype = dtype_of_code(static_cast<unsigned char>(bytes[2]), name);
   const auto rank = static_cast<unsigned char>(bytes[3]);
-  if (rank > kMaxRank - 1) fail(ErrorCode::bad_file, name, ": ", int{rank}, " axes; at most ", kMaxRank - 1, " can be read");
+  if (rank > kMaxRank - 1)
+    fail(ErrorCode::bad_file, name, ": ", int{rank}, " axes; at most ", kMaxRank - 1, " can be read");
   const std::size_t header = 4 + std::size_t{rank} * 4;
   if (bytes.size() < header) fail(ErrorCode::bad_file, name, ": the header ends early");
   std::vector<std::int64_t> sizes;
   for (std::size_t i = 0; i < rank; ++i) sizes.push_back(big_endian(bytes.data() + 4 + i * 4));
   const TensorSpec spec{dtype, Shape(std::span<const std::int64_t>(sizes))};
   if (bytes.size() - header != spec.bytes())
-    fail(ErrorCode::bad_file, name, ": the header says ", spec, ", which needs ", spec.bytes(), " bytes; ", bytes.size() - header, " follow");
+    fail(ErrorCode::bad_file, name, ": the header says ", spec, ", which needs ", spec.bytes(), " bytes; ",
+         bytes.size() - header, " follow");
   data::Fresh out = data::fresh(spec);
   if (spec.bytes() == 0) return out.tensor;
   std::memcpy(out.bytes, bytes.data() + header, spec.bytes());
   const std::size_t size = dtype_size(dtype);
   if constexpr (std::endian::native == std::endian::little)
-    for (std::size_t at = 0; size > 1 && at < spec.bytes(); at += size) std::reverse(out.bytes + at, out.bytes + at + size);
+    for (std::size_t at = 0; size > 1 && at < spec.bytes(); at += size)
+      std::reverse(out.bytes + at, out.bytes + at + size);
   return out.tensor;
 }
 

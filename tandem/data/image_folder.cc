@@ -27,7 +27,8 @@ bool is_image(const fs::path& path) {
 std::vector<std::string> subfolders(const std::string& folder) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder))
-    if (entry.is_directory() && !entry.path().filename().string().starts_with(".")) names.push_back(entry.path().filename().string());
+    if (entry.is_directory() && !entry.path().filename().string().starts_with("."))
+      names.push_back(entry.path().filename().string());
   std::ranges::sort(names);
   return names;
 }
@@ -38,7 +39,8 @@ std::vector<std::string> class_names(const std::string& folder, std::vector<std:
   std::vector<std::string> sorted = given;
   std::ranges::sort(sorted);
   if (sorted != found)
-    fail(ErrorCode::invalid_argument, "image_dataset_from_directory: class_names are ", join(given), ", the subfolders of ", folder, " are ", join(found));
+    fail(ErrorCode::invalid_argument, "image_dataset_from_directory: class_names are ", join(given),
+         ", the subfolders of ", folder, " are ", join(found));
   return given;
 }
 
@@ -68,11 +70,15 @@ void shuffle(Files& files, std::uint64_t seed) {
 void keep(Files& files, const ImageFolderOptions& options) {
   if (options.subset == Subset::all) return;
   if (!(options.validation_split > 0 && options.validation_split < 1))
-    fail(ErrorCode::invalid_argument, "image_dataset_from_directory: a subset needs a validation_split between 0 and 1, got ", options.validation_split);
+    fail(ErrorCode::invalid_argument,
+         "image_dataset_from_directory: a subset needs a validation_split between 0 and 1, got ",
+         options.validation_split);
   if (options.shuffle && options.seed < 0)
-    fail(ErrorCode::invalid_argument, "image_dataset_from_directory: a shuffled subset needs a seed, so that both parts are of one order");
+    fail(ErrorCode::invalid_argument,
+         "image_dataset_from_directory: a shuffled subset needs a seed, so that both parts are of one order");
   const auto count = static_cast<std::int64_t>(files.paths.size());
-  const auto training = static_cast<std::ptrdiff_t>(count - static_cast<std::int64_t>(options.validation_split * static_cast<double>(count)));
+  const auto training = static_cast<std::ptrdiff_t>(
+      count - static_cast<std::int64_t>(options.validation_split * static_cast<double>(count)));
   const auto cut = [&](auto& values) {
     if (options.subset == Subset::training) values.erase(values.begin() + training, values.end());
     else values.erase(values.begin(), values.begin() + training);
@@ -87,7 +93,9 @@ Tensor labels_of(const Files& files, const ImageFolderOptions& options, std::siz
   switch (options.labels) {
     case LabelMode::categorical: return one_hot(numbers, static_cast<std::int64_t>(classes));
     case LabelMode::binary:
-      if (classes != 2) fail(ErrorCode::invalid_argument, "image_dataset_from_directory: binary labels need two classes, there are ", classes);
+      if (classes != 2)
+        fail(ErrorCode::invalid_argument, "image_dataset_from_directory: binary labels need two classes, there are ",
+             classes);
       return expand_dims(cast(numbers, DType::f32), 1);
     default: return numbers;
   }
@@ -97,11 +105,13 @@ Tensor labels_of(const Files& files, const ImageFolderOptions& options, std::siz
 
 ImageFolder image_dataset_from_directory(const std::string& folder, const ImageFolderOptions& options) {
   std::error_code problem;
-  if (!fs::is_directory(folder, problem)) fail(ErrorCode::file_error, "image_dataset_from_directory: ", folder, " is no folder");
+  if (!fs::is_directory(folder, problem))
+    fail(ErrorCode::file_error, "image_dataset_from_directory: ", folder, " is no folder");
   const std::vector<std::string> classes = class_names(folder, options.class_names);
   Files files = find_files(folder, classes);
   if (files.paths.empty())
-    fail(ErrorCode::file_error, "image_dataset_from_directory: no .png, .jpg or .jpeg files in the subfolders of ", folder);
+    fail(ErrorCode::file_error, "image_dataset_from_directory: no .png, .jpg or .jpeg files in the subfolders of ",
+         folder);
   if (options.shuffle) shuffle(files, data::seed_or_drawn(options.seed));
   keep(files, options);
   const auto count = static_cast<std::int64_t>(files.paths.size());

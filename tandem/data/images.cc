@@ -44,15 +44,18 @@ std::vector<Between> places(std::int64_t from, std::int64_t to, Interpolation ho
 }
 
 template <class T>
-void resize(const T* from, const Shape& shape, const std::vector<Between>& rows, const std::vector<Between>& columns, float* to) {
+void resize(const T* from, const Shape& shape, const std::vector<Between>& rows, const std::vector<Between>& columns,
+            float* to) {
   const std::int64_t width = shape[1], channels = shape[2];
   for (const Between& y : rows) {
     const T *top = from + y.first * width * channels, *bottom = from + y.second * width * channels;
     for (const Between& x : columns)
       for (std::int64_t c = 0; c < channels; ++c) {
         const std::int64_t left = x.first * channels + c, right = x.second * channels + c;
-        const float above = static_cast<float>(top[left]) + (static_cast<float>(top[right]) - static_cast<float>(top[left])) * x.share;
-        const float below = static_cast<float>(bottom[left]) + (static_cast<float>(bottom[right]) - static_cast<float>(bottom[left])) * x.share;
+        const float above =
+            static_cast<float>(top[left]) + (static_cast<float>(top[right]) - static_cast<float>(top[left])) * x.share;
+        const float below = static_cast<float>(bottom[left]) +
+                            (static_cast<float>(bottom[right]) - static_cast<float>(bottom[left])) * x.share;
         *to++ = above + (below - above) * y.share;
       }
   }
@@ -72,15 +75,19 @@ Tensor decode_image(std::string_view bytes, int channels) {
   switch (picture_format(bytes)) {
     case PictureFormat::png: return decode_png(bytes, channels);
     case PictureFormat::jpeg: return decode_jpeg(bytes, {.channels = channels});
-    default: fail(ErrorCode::bad_file, "decode_image: neither a PNG nor a JPEG file: its first bytes are those of no known picture");
+    default:
+      fail(ErrorCode::bad_file,
+           "decode_image: neither a PNG nor a JPEG file: its first bytes are those of no known picture");
   }
 }
 
 Tensor resize_image(const Tensor& image, std::int64_t height, std::int64_t width, Interpolation how) {
   check_image("resize_image", image);
-  if (height < 1 || width < 1) fail(ErrorCode::invalid_argument, "resize_image: height and width must be positive, got ", height, " and ", width);
+  if (height < 1 || width < 1)
+    fail(ErrorCode::invalid_argument, "resize_image: height and width must be positive, got ", height, " and ", width);
   data::Fresh out = data::fresh({DType::f32, Shape{height, width, image.shape()[2]}});
-  const std::vector<Between> rows = places(image.shape()[0], height, how), columns = places(image.shape()[1], width, how);
+  const std::vector<Between> rows = places(image.shape()[0], height, how),
+                             columns = places(image.shape()[1], width, how);
   auto* to = reinterpret_cast<float*>(out.bytes);
   if (image.dtype() == DType::u8) resize(image.data<std::uint8_t>().data(), image.shape(), rows, columns, to);
   else resize(image.data<float>().data(), image.shape(), rows, columns, to);
@@ -89,9 +96,10 @@ Tensor resize_image(const Tensor& image, std::int64_t height, std::int64_t width
 
 Tensor crop_image(const Tensor& image, std::int64_t top, std::int64_t left, std::int64_t height, std::int64_t width) {
   check_image("crop_image", image);
-  if (top < 0 || left < 0 || height < 1 || width < 1 || top + height > image.shape()[0] || left + width > image.shape()[1])
-    fail(ErrorCode::invalid_argument, "crop_image: ", height, " x ", width, " pixels from (", top, ", ", left, ") on do not lie in an image of ",
-         image.shape()[0], " x ", image.shape()[1]);
+  if (top < 0 || left < 0 || height < 1 || width < 1 || top + height > image.shape()[0] ||
+      left + width > image.shape()[1])
+    fail(ErrorCode::invalid_argument, "crop_image: ", height, " x ", width, " pixels from (", top, ", ", left,
+         ") on do not lie in an image of ", image.shape()[0], " x ", image.shape()[1]);
   return slice(image, {top, left, 0}, {height, width, image.shape()[2]});
 }
 
@@ -112,18 +120,24 @@ Tensor read_image(const std::string& path, const ImageOptions& options) {
 }
 
 Dataset read_images(const Dataset& paths, const ImageOptions& options, const MapOptions& map) {
-  const Dataset images = paths.map(ElementFunction([options](const Value& element) {
-    Value out = element;
-    const Tensor& path = out.leaves().at(0).tensor;
-    if (path.dtype() != DType::string || path.size() != 1)
-      fail(ErrorCode::dtype_mismatch, "read_images: the first component of an element must be a path, got ", path.spec());
-    out.leaves()[0] = Leaf(read_image(path.strings()[0], options));
-    return out;
-  }, Recording::never), map);
+  const Dataset images =
+      paths.map(ElementFunction(
+                    [options](const Value& element) {
+                      Value out = element;
+                      const Tensor& path = out.leaves().at(0).tensor;
+                      if (path.dtype() != DType::string || path.size() != 1)
+                        fail(ErrorCode::dtype_mismatch,
+                             "read_images: the first component of an element must be a path, got ", path.spec());
+                      out.leaves()[0] = Leaf(read_image(path.strings()[0], options));
+                      return out;
+                    },
+                    Recording::never),
+                map);
   if (!paths.node()->spec_is_known() || paths.element_spec().leaves.empty()) return images;
   ElementSpec spec = paths.element_spec();
   const auto known = [](std::int64_t size) { return size > 0 ? size : LeafSpec::kUnknown; };
-  spec.leaves[0] = {.dtype = DType::f32, .sizes = {known(options.height), known(options.width), known(options.channels)}};
+  spec.leaves[0] = {.dtype = DType::f32,
+                    .sizes = {known(options.height), known(options.width), known(options.channels)}};
   return Dataset(data::make_promised(images.node(), std::move(spec)));
 }
 

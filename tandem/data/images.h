@@ -14,8 +14,10 @@ enum class Interpolation { bilinear, nearest };
 
 /// PNG or JPEG, by its first bytes, as uint8 [height, width, channels]; 0 channels: those of the file.
 Tensor decode_image(std::string_view bytes, int channels = 0);
-/// [height, width, channels] of uint8 or float32 in another size, as float32; pixels are taken at their middle, as TensorFlow does.
-Tensor resize_image(const Tensor& image, std::int64_t height, std::int64_t width, Interpolation how = Interpolation::bilinear);
+/// [height, width, channels] of uint8 or float32 in another size, as float32; pixels are taken at their middle, as
+/// TensorFlow does.
+Tensor resize_image(const Tensor& image, std::int64_t height, std::int64_t width,
+                    Interpolation how = Interpolation::bilinear);
 Tensor crop_image(const Tensor& image, std::int64_t top, std::int64_t left, std::int64_t height, std::int64_t width);
 /// Of images [..., height, width, channels].
 Tensor flip_left_right(const Tensor& images);
@@ -25,12 +27,13 @@ struct ImageOptions {
   int channels = 3;                        // 1: grey, 3: colours, 4: with alpha
   std::int64_t height = 256, width = 256;  // 0: as in the file
   Interpolation interpolation = Interpolation::bilinear;
-  bool crop_to_aspect_ratio = false;       // the largest middle part of the wanted proportions, instead of a distorted whole
+  bool crop_to_aspect_ratio = false;  // the largest middle part of the wanted proportions, instead of a distorted whole
 };
 /// A file as float32 [height, width, channels], 0 to 255; errors name the file.
 Tensor read_image(const std::string& path, const ImageOptions& options = {});
 /// Elements whose first leaf is a path get the image in its place, read by as many threads as help.
-Dataset read_images(const Dataset& paths, const ImageOptions& options = {}, const MapOptions& map = {.num_parallel_calls = kAutotune});
+Dataset read_images(const Dataset& paths, const ImageOptions& options = {},
+                    const MapOptions& map = {.num_parallel_calls = kAutotune});
 
 enum class LabelMode { integer, categorical, binary, none };
 enum class Subset { all, training, validation };
@@ -38,10 +41,10 @@ struct ImageFolderOptions {
   ImageOptions image;
   LabelMode labels = LabelMode::integer;
   std::vector<std::string> class_names;  // in this order; none: the subfolders' names, sorted
-  std::int64_t batch_size = 32;          // 0: single images
+  std::int64_t batch_size = 32;  // 0: single images
   bool shuffle = true;
-  std::int64_t seed = -1;                // needed with a subset, so that both parts are of one order
-  double validation_split = 0;           // the last part of the files is held back
+  std::int64_t seed = -1;  // needed with a subset, so that both parts are of one order
+  double validation_split = 0;  // the last part of the files is held back
   Subset subset = Subset::all;
 };
 struct ImageFolder {

@@ -17,8 +17,10 @@ namespace {
 class Map final : public OneInput, public Indexed {
  public:
   Map(NodeRef input, ElementFunction function, const MapOptions& options)
-      : OneInput(input), runner_(std::make_shared<Runner>(std::move(function), structure_of(input))),
-        calls_(options.num_parallel_calls), seed_(seed_or_drawn(-1)) {}
+      : OneInput(input),
+        runner_(std::make_shared<Runner>(std::move(function), structure_of(input))),
+        calls_(options.num_parallel_calls),
+        seed_(seed_or_drawn(-1)) {}
 
   std::string_view name() const override { return "Map"; }
 
@@ -128,7 +130,10 @@ class Map final : public OneInput, public Indexed {
   class Reading final : public Iterator {
    public:
     Reading(const Map& map, IteratorPtr input, bool by_blocks, std::uint64_t seed)
-        : map_(map), input_(std::move(input)), by_blocks_(by_blocks), seed_(seed) {}
+        : map_(map),
+          input_(std::move(input)),
+          by_blocks_(by_blocks),
+          seed_(seed) {}
     bool next(Element& out) override {
       if (map_.runner_->takes_blocks()) {
         if (next_block(1, out) == 0) return false;
@@ -168,7 +173,8 @@ class Map final : public OneInput, public Indexed {
 
 Dataset Dataset::map(ElementFunction function, const MapOptions& options) const {
   if (options.num_parallel_calls < kAutotune)
-    fail(ErrorCode::invalid_argument, "map: num_parallel_calls must be at least 1, or AUTOTUNE, got ", options.num_parallel_calls);
+    fail(ErrorCode::invalid_argument, "map: num_parallel_calls must be at least 1, or AUTOTUNE, got ",
+         options.num_parallel_calls);
   return Dataset(std::make_shared<data::Map>(node_, std::move(function), options));
 }
 

@@ -91,12 +91,14 @@ namespace {
 Element made_up(const ElementSpec& spec, std::string_view stage) {
   Element out;
   for (const LeafSpec& leaf : spec.leaves) {
-    if (!leaf.ranked || leaf.dataset) fail(ErrorCode::invalid_argument, "element_spec: ", stage, " over an empty dataset shows no element");
+    if (!leaf.ranked || leaf.dataset)
+      fail(ErrorCode::invalid_argument, "element_spec: ", stage, " over an empty dataset shows no element");
     LeafSpec known = leaf;
     std::ranges::replace(known.sizes, LeafSpec::kUnknown, 1);
     const TensorSpec tensor = known.tensor_spec();
     if (tensor.dtype() == DType::string) {
-      out.emplace_back(Tensor::from_strings(std::vector<std::string>(static_cast<std::size_t>(tensor.shape().elements())), tensor.shape()));
+      out.emplace_back(Tensor::from_strings(
+          std::vector<std::string>(static_cast<std::size_t>(tensor.shape().elements())), tensor.shape()));
       continue;
     }
     Fresh zeros = fresh(tensor);

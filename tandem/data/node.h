@@ -78,8 +78,8 @@ class Node : public std::enable_shared_from_this<Node> {
   mutable std::atomic<std::uint64_t> passes_{0};
 };
 
-/// Shows a function what elements look like: `shown(element)` of the first that does not fail, or of one of zeros where there
-/// are none; the first error where all fail.
+/// Shows a function what elements look like: `shown(element)` of the first that does not fail, or of one of zeros where
+/// there are none; the first error where all fail.
 void show_element(const Node& input, std::string_view stage, const std::function<void(const Element&)>& shown);
 
 /// An iterator of `node`, measured when the pass has a session.

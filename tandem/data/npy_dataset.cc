@@ -27,7 +27,8 @@ struct Column {
 
 /// Bools are kept as bytes, and any but 0 and 1 would be no valid bool: they are loaded, and thereby checked.
 bool usable_as_it_lies(const NpyHeader& header) {
-  return header.kind == NpyKind::fixed && !header.swapped && !(header.fortran && header.shape.rank() > 1) && header.dtype != DType::boolean;
+  return header.kind == NpyKind::fixed && !header.swapped && !(header.fortran && header.shape.rank() > 1) &&
+         header.dtype != DType::boolean;
 }
 
 Column column_of(std::string_view bytes, const std::string& name) {
@@ -47,14 +48,16 @@ Column column_of(std::string_view bytes, const std::string& name) {
 class MappedRows final : public Node, public Indexed {
  public:
   MappedRows(std::shared_ptr<const MappedFile> file, StructureRef structure, std::vector<Column> columns)
-      : file_(std::move(file)), columns_(std::move(columns)), count_(columns_[0].spec.shape()[0]) {
+      : file_(std::move(file)),
+        columns_(std::move(columns)),
+        count_(columns_[0].spec.shape()[0]) {
     spec_.structure = std::move(structure);
     for (const Column& column : columns_) {
       const Shape row = column.row_shape();
       spec_.leaves.push_back({.dtype = column.spec.dtype(), .sizes = {row.begin(), row.end()}});
       if (column.spec.shape()[0] != count_)
-        fail(ErrorCode::shape_mismatch, file_->path(), ": the arrays must have equally many rows; the first has ", count_, ", another ",
-             column.spec.shape()[0]);
+        fail(ErrorCode::shape_mismatch, file_->path(), ": the arrays must have equally many rows; the first has ",
+             count_, ", another ", column.spec.shape()[0]);
     }
   }
   std::string_view name() const override { return "Npy"; }
@@ -64,14 +67,19 @@ class MappedRows final : public Node, public Indexed {
   std::int64_t count() const override { return count_; }
 
   void read(std::int64_t begin, std::int64_t count, Element& out) const override {
-    make(count, out, [&](const Column& column, std::byte* to) {
-      std::memcpy(to, column.rows + static_cast<std::size_t>(begin) * column.row_bytes, static_cast<std::size_t>(count) * column.row_bytes);
-    }, [&](const Tensor& loaded) { return rows(loaded, begin, count); });
+    make(
+        count, out,
+        [&](const Column& column, std::byte* to) {
+          std::memcpy(to, column.rows + static_cast<std::size_t>(begin) * column.row_bytes,
+                      static_cast<std::size_t>(count) * column.row_bytes);
+        },
+        [&](const Tensor& loaded) { return rows(loaded, begin, count); });
   }
   void gather(std::span<const std::int64_t> numbers, Element& out) const override {
-    make(static_cast<std::int64_t>(numbers.size()), out,
-         [&](const Column& column, std::byte* to) { gather_bytes(to, column.rows, column.row_bytes, numbers); },
-         [&](const Tensor& loaded) { return gather_rows(loaded, numbers); });
+    make(
+        static_cast<std::int64_t>(numbers.size()), out,
+        [&](const Column& column, std::byte* to) { gather_bytes(to, column.rows, column.row_bytes, numbers); },
+        [&](const Tensor& loaded) { return gather_rows(loaded, numbers); });
   }
 
  private:
@@ -97,14 +105,18 @@ class MappedRows final : public Node, public Indexed {
   ElementSpec spec_;
 };
 
-std::string array_name(const std::string& entry) { return entry.ends_with(".npy") ? entry.substr(0, entry.size() - 4) : entry; }
+std::string array_name(const std::string& entry) {
+  return entry.ends_with(".npy") ? entry.substr(0, entry.size() - 4) : entry;
+}
 
 /// The places of the arrays wanted, or of all.
-std::vector<ZipPlace> chosen(const std::vector<ZipPlace>& places, const std::vector<std::string>& names, const std::string& path) {
+std::vector<ZipPlace> chosen(const std::vector<ZipPlace>& places, const std::vector<std::string>& names,
+                             const std::string& path) {
   if (names.empty()) return places;
   std::vector<ZipPlace> out;
   for (const std::string& name : names) {
-    const auto found = std::ranges::find_if(places, [&](const ZipPlace& place) { return array_name(place.name) == name; });
+    const auto found =
+        std::ranges::find_if(places, [&](const ZipPlace& place) { return array_name(place.name) == name; });
     if (found == places.end()) {
       std::vector<std::string> there;
       for (const ZipPlace& place : places) there.push_back(array_name(place.name));
@@ -139,7 +151,9 @@ Dataset npz_dataset(const std::string& path, const std::vector<std::string>& nam
     }
     if (!unpacked) unpacked = load_npz(path);
     const Tensor& loaded = unpacked->at(keys.back());
-    if (loaded.rank() == 0) fail(ErrorCode::shape_mismatch, path, ": ", place.name, " holds a single value; a dataset needs arrays with rows");
+    if (loaded.rank() == 0)
+      fail(ErrorCode::shape_mismatch, path, ": ", place.name,
+           " holds a single value; a dataset needs arrays with rows");
     columns.push_back({.loaded = loaded, .spec = loaded.spec()});
   }
   std::vector<StructureRef> leaves(keys.size(), Structure::leaf());

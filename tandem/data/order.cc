@@ -40,7 +40,9 @@ class Renumbered : public OneInput, public Indexed {
 
 class Take final : public Renumbered {
  public:
-  Take(NodeRef input, std::int64_t most) : Renumbered(std::move(input)), most_(most < 0 ? std::numeric_limits<std::int64_t>::max() : most) {}
+  Take(NodeRef input, std::int64_t most)
+      : Renumbered(std::move(input)),
+        most_(most < 0 ? std::numeric_limits<std::int64_t>::max() : most) {}
   std::string_view name() const override { return "Take"; }
   std::int64_t cardinality() const override {
     const std::int64_t all = input_->cardinality();
@@ -81,14 +83,14 @@ class Take final : public Renumbered {
 /// Passes over `count` elements without keeping them.
 void pass_over(Iterator& input, std::int64_t count) {
   Element dropped;
-  while (count-- > 0 && input.next(dropped)) {
-  }
+  while (count-- > 0 && input.next(dropped)) {}
 }
 
 class Skip final : public Renumbered {
  public:
   Skip(NodeRef input, std::int64_t skipped)
-      : Renumbered(std::move(input)), skipped_(skipped < 0 ? std::numeric_limits<std::int64_t>::max() : skipped) {}
+      : Renumbered(std::move(input)),
+        skipped_(skipped < 0 ? std::numeric_limits<std::int64_t>::max() : skipped) {}
   std::string_view name() const override { return "Skip"; }
   std::int64_t cardinality() const override {
     const std::int64_t all = input_->cardinality();
@@ -123,7 +125,10 @@ class Skip final : public Renumbered {
 
 class Shard final : public Renumbered {
  public:
-  Shard(NodeRef input, std::int64_t shards, std::int64_t index) : Renumbered(std::move(input)), shards_(shards), index_(index) {}
+  Shard(NodeRef input, std::int64_t shards, std::int64_t index)
+      : Renumbered(std::move(input)),
+        shards_(shards),
+        index_(index) {}
   std::string_view name() const override { return "Shard"; }
   std::int64_t cardinality() const override {
     const std::int64_t all = input_->cardinality();
@@ -140,7 +145,10 @@ class Shard final : public Renumbered {
  private:
   class Reading final : public Iterator {
    public:
-    Reading(IteratorPtr input, std::int64_t shards, std::int64_t index) : input_(std::move(input)), shards_(shards), before_(index) {}
+    Reading(IteratorPtr input, std::int64_t shards, std::int64_t index)
+        : input_(std::move(input)),
+          shards_(shards),
+          before_(index) {}
     bool next(Element& out) override {
       pass_over(*input_, std::exchange(before_, shards_ - 1));
       return input_->next(out);
@@ -150,7 +158,9 @@ class Shard final : public Renumbered {
     IteratorPtr input_;
     std::int64_t shards_, before_;
   };
-  std::int64_t share(std::int64_t all) const { return std::max<std::int64_t>(0, (all - index_ + shards_ - 1) / shards_); }
+  std::int64_t share(std::int64_t all) const {
+    return std::max<std::int64_t>(0, (all - index_ + shards_ - 1) / shards_);
+  }
   std::int64_t shards_, index_;
 };
 
@@ -167,9 +177,7 @@ class Repeat final : public Renumbered {
   const Indexed* indexed() const override { return times_ >= 0 && input_->indexed() ? this : nullptr; }
   std::int64_t count() const override { return input_->indexed()->count() * times_; }
   std::int64_t number(std::int64_t i) const override { return i % input_->indexed()->count(); }
-  IteratorPtr iterate(const Pass& pass) const override {
-    return std::make_unique<Reading>(*input_, pass, times_);
-  }
+  IteratorPtr iterate(const Pass& pass) const override { return std::make_unique<Reading>(*input_, pass, times_); }
 
  private:
   class Reading final : public Iterator {
@@ -212,7 +220,10 @@ class Repeat final : public Renumbered {
 class Shuffle final : public OneInput {
  public:
   Shuffle(NodeRef input, std::int64_t buffer, std::uint64_t seed, bool reshuffle)
-      : OneInput(std::move(input)), buffer_(buffer), seed_(seed), reshuffle_(reshuffle) {}
+      : OneInput(std::move(input)),
+        buffer_(buffer),
+        seed_(seed),
+        reshuffle_(reshuffle) {}
   std::string_view name() const override { return "Shuffle"; }
   IteratorPtr iterate(const Pass& pass) const override {
     const Dice dice(mix(seed_, reshuffle_ ? pass.key : 0));
@@ -256,7 +267,10 @@ class Shuffle final : public OneInput {
   class Numbers final : public Iterator {
    public:
     Numbers(NodeRef input, const Indexed& source, std::int64_t capacity, Dice dice)
-        : input_(std::move(input)), source_(source), in_order_{0, source.count()}, buffer_(std::min(capacity, std::max<std::int64_t>(1, source.count())), dice) {}
+        : input_(std::move(input)),
+          source_(source),
+          in_order_{0, source.count()},
+          buffer_(std::min(capacity, std::max<std::int64_t>(1, source.count())), dice) {}
     bool next(Element& out) override {
       std::int64_t number;
       if (!buffer_.draw(in_order_, number)) return false;
@@ -266,7 +280,8 @@ class Shuffle final : public OneInput {
     std::int64_t next_block(std::int64_t most, Element& out) override {
       numbers_.clear();
       std::int64_t number;
-      while (static_cast<std::int64_t>(numbers_.size()) < most && buffer_.draw(in_order_, number)) numbers_.push_back(number);
+      while (static_cast<std::int64_t>(numbers_.size()) < most && buffer_.draw(in_order_, number))
+        numbers_.push_back(number);
       if (!numbers_.empty()) source_.gather(numbers_, out);
       return static_cast<std::int64_t>(numbers_.size());
     }
@@ -289,7 +304,9 @@ class Shuffle final : public OneInput {
 
   class Elements final : public Iterator {
    public:
-    Elements(IteratorPtr input, std::int64_t capacity, Dice dice) : source_{std::move(input)}, buffer_(capacity, dice) {}
+    Elements(IteratorPtr input, std::int64_t capacity, Dice dice)
+        : source_{std::move(input)},
+          buffer_(capacity, dice) {}
     bool next(Element& out) override { return buffer_.draw(source_, out); }
 
    private:
@@ -309,11 +326,13 @@ class Shuffle final : public OneInput {
 /// Both must look alike; sizes that differ become unknown.
 ElementSpec common_spec(std::string_view stage, const ElementSpec& a, const ElementSpec& b) {
   if (!(*a.structure == *b.structure))
-    fail(ErrorCode::invalid_argument, stage, ": the datasets have different structures: ", a.structure->to_string(), " and ", b.structure->to_string());
+    fail(ErrorCode::invalid_argument, stage, ": the datasets have different structures: ", a.structure->to_string(),
+         " and ", b.structure->to_string());
   ElementSpec out = a;
   for (std::size_t i = 0; i < a.leaves.size(); ++i) {
     if (a.leaves[i].dtype != b.leaves[i].dtype)
-      fail(ErrorCode::dtype_mismatch, stage, ": component ", i, " is ", a.leaves[i], " in one dataset and ", b.leaves[i], " in the other");
+      fail(ErrorCode::dtype_mismatch, stage, ": component ", i, " is ", a.leaves[i], " in one dataset and ",
+           b.leaves[i], " in the other");
     if (!a.leaves[i].dataset) out.leaves[i] = a.leaves[i].widened(b.leaves[i]);
   }
   return out;
@@ -322,7 +341,9 @@ ElementSpec common_spec(std::string_view stage, const ElementSpec& a, const Elem
 class Concatenate final : public Node, public Indexed {
  public:
   Concatenate(NodeRef first, NodeRef second)
-      : first_(std::move(first)), second_(std::move(second)), spec_(common_spec("concatenate", first_->spec(), second_->spec())) {}
+      : first_(std::move(first)),
+        second_(std::move(second)),
+        spec_(common_spec("concatenate", first_->spec(), second_->spec())) {}
   std::string_view name() const override { return "Concatenate"; }
   const ElementSpec& spec() const override { return spec_; }
   std::int64_t cardinality() const override {
@@ -344,7 +365,8 @@ class Concatenate final : public Node, public Indexed {
     const std::int64_t border = first_->indexed()->count();
     std::vector<std::int64_t> mine, theirs, place;
     for (std::int64_t number : numbers) {
-      place.push_back(number < border ? static_cast<std::int64_t>(mine.size()) : -1 - static_cast<std::int64_t>(theirs.size()));
+      place.push_back(number < border ? static_cast<std::int64_t>(mine.size())
+                                      : -1 - static_cast<std::int64_t>(theirs.size()));
       if (number < border) mine.push_back(number);
       else theirs.push_back(number - border);
     }
@@ -363,7 +385,10 @@ class Concatenate final : public Node, public Indexed {
  private:
   class Reading final : public Iterator {
    public:
-    Reading(const Node& first, const Node& second, const Pass& pass) : second_(second), pass_(pass), current_(open(first, pass)) {}
+    Reading(const Node& first, const Node& second, const Pass& pass)
+        : second_(second),
+          pass_(pass),
+          current_(open(first, pass)) {}
     bool next(Element& out) override {
       if (current_->next(out)) return true;
       return to_second() && current_->next(out);
@@ -427,7 +452,8 @@ class Unique final : public OneInput {
 
 Dataset Dataset::shuffle(std::int64_t buffer_size, const ShuffleOptions& options) const {
   if (buffer_size < 1) fail(ErrorCode::invalid_argument, "buffer_size must be greater than zero, got ", buffer_size);
-  return Dataset(std::make_shared<data::Shuffle>(node_, buffer_size, data::seed_or_drawn(options.seed), options.reshuffle_each_iteration));
+  return Dataset(std::make_shared<data::Shuffle>(node_, buffer_size, data::seed_or_drawn(options.seed),
+                                                 options.reshuffle_each_iteration));
 }
 Dataset Dataset::repeat(std::int64_t count) const { return Dataset(std::make_shared<data::Repeat>(node_, count)); }
 Dataset Dataset::take(std::int64_t count) const { return Dataset(std::make_shared<data::Take>(node_, count)); }
@@ -440,7 +466,9 @@ Dataset Dataset::shard(std::int64_t num_shards, std::int64_t index) const {
   return Dataset(std::make_shared<data::Shard>(node_, num_shards, index));
 }
 
-Dataset Dataset::concatenate(const Dataset& other) const { return Dataset(std::make_shared<data::Concatenate>(node_, other.node())); }
+Dataset Dataset::concatenate(const Dataset& other) const {
+  return Dataset(std::make_shared<data::Concatenate>(node_, other.node()));
+}
 Dataset Dataset::unique() const { return Dataset(std::make_shared<data::Unique>(node_)); }
 
 }  // namespace tandem

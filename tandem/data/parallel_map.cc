@@ -17,8 +17,13 @@ class ParallelMap final : public Iterator {
  public:
   ParallelMap(IteratorPtr input, std::shared_ptr<const Runner> runner, std::int64_t calls, std::uint64_t seed,
               std::shared_ptr<Session> session, Stage& stage)
-      : input_(std::move(input)), runner_(std::move(runner)), seed_(seed), session_(std::move(session)), stage_(stage),
-        most_workers_(most_workers(calls)), automatic_(calls == kAutotune),
+      : input_(std::move(input)),
+        runner_(std::move(runner)),
+        seed_(seed),
+        session_(std::move(session)),
+        stage_(stage),
+        most_workers_(most_workers(calls)),
+        automatic_(calls == kAutotune),
         slots_(static_cast<std::size_t>(2 * most_workers_)) {
     stage_.capacity.store(static_cast<std::int64_t>(slots_.size()));
     for (int i = automatic_ ? most_workers_ - 1 : 0; i < most_workers_; ++i) add_worker();
@@ -72,7 +77,8 @@ class ParallelMap final : public Iterator {
 
   void wait_for(Slot& slot, std::unique_lock<std::mutex>& lock) {
     // Other stages may use the cores already: a worker more would only crowd them.
-    if (static_cast<int>(workers_.size()) < most_workers_ && CoreLoan::count() < role_threads(ThreadRole::data)) add_worker();
+    if (static_cast<int>(workers_.size()) < most_workers_ && CoreLoan::count() < role_threads(ThreadRole::data))
+      add_worker();
     const CoreLoan::Pause waiting;
     const std::uint64_t begin = ticks();
     filled_.wait(lock, [&] { return slot.full || taken_ == end_; });
@@ -170,8 +176,8 @@ class ParallelMap final : public Iterator {
 
 ElementRandom::ElementRandom(std::uint64_t seed, std::uint64_t number) : state_(mix(seed, number)) {}
 
-IteratorPtr parallel_map(IteratorPtr input, std::shared_ptr<const Runner> runner, std::int64_t calls, std::uint64_t seed,
-                         const Pass& pass, Stage& stage) {
+IteratorPtr parallel_map(IteratorPtr input, std::shared_ptr<const Runner> runner, std::int64_t calls,
+                         std::uint64_t seed, const Pass& pass, Stage& stage) {
   return std::make_unique<ParallelMap>(std::move(input), std::move(runner), calls, seed, pass.session, stage);
 }
 

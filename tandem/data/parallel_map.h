@@ -19,7 +19,7 @@ class ElementRandom {
 };
 
 /// `calls`: threads, or kAutotune: one, and another whenever the reader waits while cores for data are free.
-IteratorPtr parallel_map(IteratorPtr input, std::shared_ptr<const Runner> runner, std::int64_t calls, std::uint64_t seed,
-                         const Pass& pass, Stage& stage);
+IteratorPtr parallel_map(IteratorPtr input, std::shared_ptr<const Runner> runner, std::int64_t calls,
+                         std::uint64_t seed, const Pass& pass, Stage& stage);
 
 }  // namespace tandem::data

@@ -24,11 +24,13 @@ Device* device_named(const std::string& name) {
   for (Device* device : default_runtime().devices())
     if (device->name() == wanted) return device->memory().is_host() ? nullptr : device;
   if (default_runtime().soft_device_placement()) return nullptr;
-  fail(ErrorCode::device_unavailable, "prefetch_to_device: there is no ", wanted.short_name(), "; tf.config.list_logical_devices() names those that are");
+  fail(ErrorCode::device_unavailable, "prefetch_to_device: there is no ", wanted.short_name(),
+       "; tf.config.list_logical_devices() names those that are");
 }
 
 const Decision* copied_to(const Device& device) {
-  return intern({.op = "dataset", .device = device.name().short_name(), .kernel = "", .reason = ReasonCode::host_value});
+  return intern(
+      {.op = "dataset", .device = device.name().short_name(), .kernel = "", .reason = ReasonCode::host_value});
 }
 
 /// With AUTOTUNE the buffer begins with two elements and doubles when the reader finds it empty although it had been
@@ -36,8 +38,12 @@ const Decision* copied_to(const Device& device) {
 class Prefetched final : public Iterator {
  public:
   Prefetched(IteratorPtr input, std::int64_t size, const Pass& pass, Stage& stage, const std::string& device)
-      : input_(std::move(input)), session_(pass.session), stage_(stage), target_(device.empty() ? nullptr : device_named(device)),
-        automatic_(size == kAutotune), capacity_(automatic_ ? 2 : static_cast<std::size_t>(size)) {
+      : input_(std::move(input)),
+        session_(pass.session),
+        stage_(stage),
+        target_(device.empty() ? nullptr : device_named(device)),
+        automatic_(size == kAutotune),
+        capacity_(automatic_ ? 2 : static_cast<std::size_t>(size)) {
     stage_.capacity.store(static_cast<std::int64_t>(capacity_));
     stage_.workers.fetch_add(1);
     producer_ = start_thread(ThreadRole::data, "prefetch", [this] { produce(); });
@@ -152,7 +158,8 @@ class Prefetched final : public Iterator {
       if (leaf.dataset || leaf.tensor.dtype() == DType::string || leaf.tensor.size() == 0) continue;
       TensorImpl* impl = leaf.tensor.impl();
       impl->storage->read(target_->memory());
-      leaf.tensor = Tensor(Ref<TensorImpl>(new TensorImpl(impl->spec, impl->storage, copied_to(*target_), {next_value_id()})));
+      leaf.tensor =
+          Tensor(Ref<TensorImpl>(new TensorImpl(impl->spec, impl->storage, copied_to(*target_), {next_value_id()})));
     }
   }
 
@@ -173,7 +180,10 @@ class Prefetched final : public Iterator {
 
 class Prefetch final : public OneInput {
  public:
-  Prefetch(NodeRef input, std::int64_t size, std::string device) : OneInput(std::move(input)), size_(size), device_(std::move(device)) {}
+  Prefetch(NodeRef input, std::int64_t size, std::string device)
+      : OneInput(std::move(input)),
+        size_(size),
+        device_(std::move(device)) {}
   std::string_view name() const override { return "Prefetch"; }
   const Indexed* indexed() const override { return nullptr; }
   IteratorPtr iterate(const Pass& pass) const override {
@@ -187,20 +197,23 @@ class Prefetch final : public OneInput {
 
 }  // namespace
 
-IteratorPtr prefetched(IteratorPtr input, std::int64_t size, const Pass& pass, Stage& stage, const std::string& device) {
+IteratorPtr prefetched(IteratorPtr input, std::int64_t size, const Pass& pass, Stage& stage,
+                       const std::string& device) {
   return std::make_unique<Prefetched>(std::move(input), size, pass, stage, device);
 }
 
 }  // namespace data
 
 Dataset Dataset::prefetch(std::int64_t buffer_size) const {
-  if (buffer_size < kAutotune) fail(ErrorCode::invalid_argument, "prefetch: buffer_size must be at least 0, or AUTOTUNE, got ", buffer_size);
+  if (buffer_size < kAutotune)
+    fail(ErrorCode::invalid_argument, "prefetch: buffer_size must be at least 0, or AUTOTUNE, got ", buffer_size);
   if (buffer_size == 0) return *this;
   return Dataset(std::make_shared<data::Prefetch>(node_, buffer_size, ""));
 }
 
 Dataset Dataset::prefetch_to_device(const std::string& device, std::int64_t buffer_size) const {
-  if (buffer_size < 1) fail(ErrorCode::invalid_argument, "prefetch_to_device: buffer_size must be at least 1, got ", buffer_size);
+  if (buffer_size < 1)
+    fail(ErrorCode::invalid_argument, "prefetch_to_device: buffer_size must be at least 1, got ", buffer_size);
   DeviceName::parse(device);
   return Dataset(std::make_shared<data::Prefetch>(node_, buffer_size, device));
 }

@@ -8,8 +8,9 @@
 
 namespace tandem::data {
 
-/// Up to `size` elements of `input` (kAutotune: as many as help) are made while the reader works. `device`: where copies
-/// of them are started early; empty: nowhere.
-IteratorPtr prefetched(IteratorPtr input, std::int64_t size, const Pass& pass, Stage& stage, const std::string& device = "");
+/// Up to `size` elements of `input` (kAutotune: as many as help) are made while the reader works. `device`: where
+/// copies of them are started early; empty: nowhere.
+IteratorPtr prefetched(IteratorPtr input, std::int64_t size, const Pass& pass, Stage& stage,
+                       const std::string& device = "");
 
 }  // namespace tandem::data

@@ -195,7 +195,11 @@ void Program::run_step(const Step& step, std::int64_t rows, std::vector<Tensor>&
       inputs.emplace_back(widened.back());
     }
   }
-  OpCall call{.op = *step.op, .inputs = inputs, .attrs = step.attrs, .outputs = {outputs, step.outputs.size()}, .requested = &cpu()};
+  OpCall call{.op = *step.op,
+              .inputs = inputs,
+              .attrs = step.attrs,
+              .outputs = {outputs, step.outputs.size()},
+              .requested = &cpu()};
   runtime_dispatcher().run(call);
 }
 
@@ -245,7 +249,9 @@ Value Runner::call(const Element& in) const {
 }
 
 void Runner::note(const Value& result) const {
-  if (result.leaves().empty()) fail(ErrorCode::invalid_argument, "the function must give at least one tensor, got ", result.structure()->to_string());
+  if (result.leaves().empty())
+    fail(ErrorCode::invalid_argument, "the function must give at least one tensor, got ",
+         result.structure()->to_string());
   std::lock_guard lock(mutex_);
   if (!seen_) {
     seen_ = result.spec();
@@ -254,14 +260,16 @@ void Runner::note(const Value& result) const {
     return;
   }
   if (!(*seen_->structure == *result.structure()))
-    fail(ErrorCode::invalid_argument, "the function gave elements of different structures: ", seen_->structure->to_string(),
-         " and then ", result.structure()->to_string());
+    fail(ErrorCode::invalid_argument,
+         "the function gave elements of different structures: ", seen_->structure->to_string(), " and then ",
+         result.structure()->to_string());
   for (std::size_t i = 0; i < seen_->leaves.size(); ++i) {
     const Leaf& leaf = result.leaves()[i];
     if (!leaf.dataset && leaf.tensor.dtype() != seen_->leaves[i].dtype)
-      fail(ErrorCode::dtype_mismatch, "the function gave component ", i, " as ", seen_->leaves[i].dtype, " and then as ",
-           leaf.tensor.dtype());
-    if (!leaf.dataset && leaf.tensor.rank() != static_cast<int>(seen_->leaves[i].sizes.size())) seen_->leaves[i] = LeafSpec::unranked(leaf.tensor.dtype());
+      fail(ErrorCode::dtype_mismatch, "the function gave component ", i, " as ", seen_->leaves[i].dtype,
+           " and then as ", leaf.tensor.dtype());
+    if (!leaf.dataset && leaf.tensor.rank() != static_cast<int>(seen_->leaves[i].sizes.size()))
+      seen_->leaves[i] = LeafSpec::unranked(leaf.tensor.dtype());
   }
 }
 
@@ -287,8 +295,8 @@ const Program* Runner::block_program(const ElementSpec& spec) const {
 
 void Runner::run(const Element& in, Element& out, Memo& memo) const {
   const bool same = memo.valid && std::ranges::equal(in, memo.specs, [](const Leaf& leaf, const TensorSpec& spec) {
-    return !leaf.dataset && leaf.tensor.spec() == spec;
-  });
+                      return !leaf.dataset && leaf.tensor.spec() == spec;
+                    });
   if (!same) {
     memo = {};
     ElementSpec spec{in_(), {}};
@@ -308,7 +316,8 @@ void Runner::run_block(const Program* program, std::int64_t rows, const Element&
   if (!program) {
     out = std::move(call(in).leaves());
     if (const std::int64_t got = block_rows(out); got != rows)
-      fail(ErrorCode::shape_mismatch, "a function on blocks got ", rows, " elements and gave ", got, "; it must keep the first axis");
+      fail(ErrorCode::shape_mismatch, "a function on blocks got ", rows, " elements and gave ", got,
+           "; it must keep the first axis");
     return;
   }
   if (!differs_.load(std::memory_order_relaxed)) program->run_block(rows, in, out);
@@ -324,7 +333,8 @@ void Runner::run_block(const Program* program, std::int64_t rows, const Element&
   stack(singles, stacked);
   if (!differs_.load()) {
     data::rows(out, 0, looked_at, beginning);
-    const bool equal = std::ranges::equal(beginning, stacked, [](const Leaf& a, const Leaf& b) { return same_bits(a.tensor, b.tensor); });
+    const bool equal = std::ranges::equal(beginning, stacked,
+                                          [](const Leaf& a, const Leaf& b) { return same_bits(a.tensor, b.tensor); });
     compared_ = true;
     if (equal) return;
     differs_ = true;
@@ -341,7 +351,8 @@ std::optional<ElementSpec> Runner::seen() const {
 std::optional<ElementSpec> Runner::output(const ElementSpec& in) const {
   if (auto noted = seen()) return noted;
   if (const Program* recorded = program(in)) return recorded->output();
-  const bool known_ranks = std::ranges::all_of(in.leaves, [](const LeafSpec& leaf) { return leaf.ranked && !leaf.dataset; });
+  const bool known_ranks =
+      std::ranges::all_of(in.leaves, [](const LeafSpec& leaf) { return leaf.ranked && !leaf.dataset; });
   if (in.is_static() || !known_ranks) return std::nullopt;
   // Two sizes in place of the unknown ones: what differs in the result is unknown too.
   std::optional<ElementSpec> out;
@@ -351,7 +362,8 @@ std::optional<ElementSpec> Runner::output(const ElementSpec& in) const {
     const Program* recorded = program(guess);
     if (!recorded) return std::nullopt;
     if (!out) out = recorded->output();
-    for (std::size_t i = 0; i < out->leaves.size(); ++i) out->leaves[i] = out->leaves[i].widened(recorded->output().leaves[i]);
+    for (std::size_t i = 0; i < out->leaves.size(); ++i)
+      out->leaves[i] = out->leaves[i].widened(recorded->output().leaves[i]);
   }
   return out;
 }

@@ -51,7 +51,7 @@ class Program {
   friend class Recorder;
   friend std::unique_ptr<Program> record(const ElementFunction& function, const ElementSpec& spec);
   struct Operand {
-    int value = -1;   // below 0: the constant
+    int value = -1;  // below 0: the constant
     Tensor constant;
   };
   struct Step {
@@ -61,7 +61,7 @@ class Program {
     std::vector<Operand> inputs;
     std::vector<Shape> aligned;  // of each input for one element, with as many axes as the result
     int first_output = 0;
-    Specs outputs;               // for one element
+    Specs outputs;  // for one element
   };
   void replay(std::int64_t rows, const Element& in, Element& out) const;
   void run_step(const Step& step, std::int64_t rows, std::vector<Tensor>& values) const;
@@ -77,7 +77,9 @@ class Program {
 class Runner {
  public:
   /// `in` gives the structure of the elements once there is one.
-  Runner(ElementFunction function, std::function<StructureRef()> in) : function_(std::move(function)), in_(std::move(in)) {}
+  Runner(ElementFunction function, std::function<StructureRef()> in)
+      : function_(std::move(function)),
+        in_(std::move(in)) {}
 
   /// What a reader remembers from one element to the next: mostly they look alike.
   struct Memo {

@@ -47,7 +47,10 @@ template <class Reader>
 class Strings final : public Node {
  public:
   Strings(std::string_view name, std::vector<std::string> files, Compression compression)
-      : name_(name), files_(std::move(files)), compression_(compression), spec_{Structure::leaf(), {LeafSpec{.dtype = DType::string}}} {}
+      : name_(name),
+        files_(std::move(files)),
+        compression_(compression),
+        spec_{Structure::leaf(), {LeafSpec{.dtype = DType::string}}} {}
   std::string_view name() const override { return name_; }
   const ElementSpec& spec() const override { return spec_; }
   std::int64_t cardinality() const override { return kUnknownCardinality; }
@@ -133,11 +136,13 @@ class LineReader {
 }  // namespace data
 
 Dataset tfrecord_dataset(std::vector<std::string> files, std::string_view compression) {
-  return Dataset(std::make_shared<data::Strings<data::RecordReader>>("TFRecord", std::move(files), data::parse_compression(compression)));
+  return Dataset(std::make_shared<data::Strings<data::RecordReader>>("TFRecord", std::move(files),
+                                                                     data::parse_compression(compression)));
 }
 
 Dataset text_line_dataset(std::vector<std::string> files, std::string_view compression) {
-  return Dataset(std::make_shared<data::Strings<data::LineReader>>("TextLine", std::move(files), data::parse_compression(compression)));
+  return Dataset(std::make_shared<data::Strings<data::LineReader>>("TextLine", std::move(files),
+                                                                   data::parse_compression(compression)));
 }
 
 // --- Writing. ---
@@ -148,13 +153,16 @@ struct RecordWriter::Packer {
   ~Packer() { deflateEnd(&stream); }
 };
 
-RecordWriter::RecordWriter(std::string path, std::string_view compression) : path_(std::move(path)), file_(path_, std::ios::binary) {
+RecordWriter::RecordWriter(std::string path, std::string_view compression)
+    : path_(std::move(path)),
+      file_(path_, std::ios::binary) {
   const data::Compression kind = data::parse_compression(compression);
   if (!file_) fail(ErrorCode::file_error, path_, ": cannot be opened for writing: ", std::strerror(errno));
   if (kind == data::Compression::none) return;
   packer_ = std::make_unique<Packer>();
   const int window = kind == data::Compression::gzip ? 15 + 16 : 15;
-  TANDEM_CHECK(deflateInit2(&packer_->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY) == Z_OK, "zlib cannot start");
+  TANDEM_CHECK(deflateInit2(&packer_->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY) == Z_OK,
+               "zlib cannot start");
 }
 
 RecordWriter::~RecordWriter() {

@@ -17,8 +17,8 @@ namespace data {
 class RecordReader {
  public:
   explicit RecordReader(ByteFile file) : file_(std::move(file)) {}
-  /// The next record, valid until the next call; false at the end. Throws bad_file naming the file, the record and where
-  /// it stands; after a record whose content is damaged the next call goes on behind it.
+  /// The next record, valid until the next call; false at the end. Throws bad_file naming the file, the record and
+  /// where it stands; after a record whose content is damaged the next call goes on behind it.
   bool next(std::string_view& record);
 
  private:

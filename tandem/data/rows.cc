@@ -17,7 +17,8 @@ const Decision* data_decision() {
 
 Shape row_shape(const Tensor& block) {
   if (block.rank() == 0)
-    fail(ErrorCode::shape_mismatch, "a tensor without axes has no rows: ", block.spec(), " cannot be cut into elements");
+    fail(ErrorCode::shape_mismatch, "a tensor without axes has no rows: ", block.spec(),
+         " cannot be cut into elements");
   return Shape(block.shape().sizes().subspan(1));
 }
 
@@ -33,10 +34,11 @@ Tensor gather_strings(const Tensor& block, const Shape& row, std::span<const std
   return Tensor::from_strings(std::move(out), with_first_axis(static_cast<std::int64_t>(numbers.size()), row));
 }
 
-/// Copies rows of a fixed size; a random row misses the caches, so rows further on are asked for early: into the second cache, since
-/// the first can wait for few lines at a time (3 kB rows on one core: 21 GB/s, 12 into the first).
+/// Copies rows of a fixed size; a random row misses the caches, so rows further on are asked for early: into the second
+/// cache, since the first can wait for few lines at a time (3 kB rows on one core: 21 GB/s, 12 into the first).
 template <class Copy>
-void copy_rows(std::byte* to, const std::byte* from, std::size_t bytes, std::span<const std::int64_t> numbers, Copy copy) {
+void copy_rows(std::byte* to, const std::byte* from, std::size_t bytes, std::span<const std::int64_t> numbers,
+               Copy copy) {
   const std::size_t ahead = bytes >= 1024 ? 2 : 6;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (i + ahead < numbers.size()) {
@@ -110,7 +112,8 @@ Shape with_first_axis(std::int64_t first, const Shape& shape) {
 }
 
 Tensor under_shape(const Tensor& tensor, const Shape& shape) {
-  return Tensor(Ref<TensorImpl>(new TensorImpl({tensor.dtype(), shape}, tensor.impl()->storage, data_decision(), {next_value_id()})));
+  return Tensor(Ref<TensorImpl>(
+      new TensorImpl({tensor.dtype(), shape}, tensor.impl()->storage, data_decision(), {next_value_id()})));
 }
 
 Tensor without_first_axis(const Tensor& tensor) { return under_shape(tensor, row_shape(tensor)); }
@@ -126,7 +129,9 @@ Tensor rows(const Tensor& block, std::int64_t begin, std::int64_t count) {
   }
   Fresh out = fresh({block.dtype(), shape});
   const std::size_t bytes = out.tensor.spec().bytes();
-  if (bytes) std::memcpy(out.bytes, bytes_at(block) + bytes / static_cast<std::size_t>(count) * static_cast<std::size_t>(begin), bytes);
+  if (bytes)
+    std::memcpy(out.bytes, bytes_at(block) + bytes / static_cast<std::size_t>(count) * static_cast<std::size_t>(begin),
+                bytes);
   return out.tensor;
 }
 
@@ -163,8 +168,9 @@ void stack(std::span<const Element> elements, Element& out) {
     for (std::size_t i = 0; i < elements.size(); ++i) {
       parts[i] = &elements[i][c].tensor;
       if (!(parts[i]->spec() == first.spec()))
-        fail(ErrorCode::shape_mismatch, "Cannot batch tensors with different shapes in component ", c, ". First element had ",
-             first.spec(), " and element ", i, " had ", parts[i]->spec(), "; padded_batch pads them to one shape");
+        fail(ErrorCode::shape_mismatch, "Cannot batch tensors with different shapes in component ", c,
+             ". First element had ", first.spec(), " and element ", i, " had ", parts[i]->spec(),
+             "; padded_batch pads them to one shape");
     }
     out[c] = Leaf(append(parts, with_first_axis(static_cast<std::int64_t>(elements.size()), first.shape())));
   }
@@ -195,8 +201,8 @@ std::int64_t block_rows(const Element& block) {
     if (tensor.rank() == 0)
       fail(ErrorCode::shape_mismatch, "component ", c, " has no axis to cut into elements: it is ", tensor.spec());
     if (count >= 0 && tensor.shape()[0] != count)
-      fail(ErrorCode::shape_mismatch, "the components must have equally many rows; component 0 has ", count, ", component ", c,
-           " has ", tensor.shape()[0]);
+      fail(ErrorCode::shape_mismatch, "the components must have equally many rows; component 0 has ", count,
+           ", component ", c, " has ", tensor.shape()[0]);
     count = tensor.shape()[0];
   }
   return count;

@@ -55,16 +55,24 @@ double time_of(const StageStats& stage) { return stage.busy_seconds / std::max(1
 std::string remedy_for(const StageStats& stage, bool in_blocks, bool overlaps) {
   const std::string overlap = "put prefetch(AUTOTUNE) last, so that it overlaps with the consumer";
   if (stage.name == "Map" && in_blocks)
-    return "the function runs over whole batches already: " + (overlaps ? "" : overlap + ", or ") + "cache() what does not change between epochs";
+    return "the function runs over whole batches already: " + (overlaps ? "" : overlap + ", or ") +
+           "cache() what does not change between epochs";
   if (stage.name == "Map" && stage.workers == 0)
-    return "write the function with tf ops only, so that it is recorded and runs over whole batches, or give map num_parallel_calls=AUTOTUNE";
-  if (stage.name == "Map") return "the function itself limits: let it do less, or cache() what does not change between epochs";
-  if (stage.name == "Generator") return "a Python generator makes elements one by one: yield larger pieces and unbatch(), or keep the data in arrays and use from_tensor_slices";
+    return "write the function with tf ops only, so that it is recorded and runs over whole batches, or give map "
+           "num_parallel_calls=AUTOTUNE";
+  if (stage.name == "Map")
+    return "the function itself limits: let it do less, or cache() what does not change between epochs";
+  if (stage.name == "Generator")
+    return "a Python generator makes elements one by one: yield larger pieces and unbatch(), or keep the data in "
+           "arrays and use from_tensor_slices";
   if (stage.name == "Filter") return "filter earlier, or cache() the elements that pass";
   if (stage.name == "TFRecord" || stage.name == "TextLine" || stage.name == "Csv")
-    return "read several files at once: list_files(...).interleave(..., num_parallel_calls=AUTOTUNE), or cache() after parsing";
+    return "read several files at once: list_files(...).interleave(..., num_parallel_calls=AUTOTUNE), or cache() after "
+           "parsing";
   const bool copies = stage.name == "Shuffle" || stage.name == "Batch";
-  if (overlaps && copies) return "copying elements limits, beside a consumer that does little with them: make smaller elements, or shuffle() before map()";
+  if (overlaps && copies)
+    return "copying elements limits, beside a consumer that does little with them: make smaller elements, or shuffle() "
+           "before map()";
   if (overlaps) return "cache() what does not change between epochs";
   return copies ? "copying elements limits: " + overlap : overlap + ", and cache() what does not change between epochs";
 }
@@ -72,7 +80,8 @@ std::string remedy_for(const StageStats& stage, bool in_blocks, bool overlaps) {
 }  // namespace
 
 Session::Session(const Node& root, std::size_t budget)
-    : budget_(budget ? budget : usable_memory() / 10), begin_(ticks()) {
+    : budget_(budget ? budget : usable_memory() / 10),
+      begin_(ticks()) {
   add(root, 0);
 }
 
@@ -110,11 +119,16 @@ DatasetStats Session::stats() const {
   bool in_blocks = false;  // the slowest
   out.stages.reserve(stages_.size());
   for (const auto& stage : stages_) {
-    out.stages.push_back({.name = stage->name, .depth = stage->depth, .elements = stage->elements.load(),
+    out.stages.push_back({.name = stage->name,
+                          .depth = stage->depth,
+                          .elements = stage->elements.load(),
                           .elements_per_second = static_cast<double>(stage->elements.load()) * per_second,
-                          .busy_seconds = seconds(stage->self_ticks.load()), .wait_seconds = seconds(stage->wait_ticks.load()),
-                          .buffered = stage->buffered.load(), .capacity = stage->capacity.load(),
-                          .errors_skipped = stage->errors_skipped.load(), .workers = stage->workers.load()});
+                          .busy_seconds = seconds(stage->self_ticks.load()),
+                          .wait_seconds = seconds(stage->wait_ticks.load()),
+                          .buffered = stage->buffered.load(),
+                          .capacity = stage->capacity.load(),
+                          .errors_skipped = stage->errors_skipped.load(),
+                          .workers = stage->workers.load()});
     StageStats& last = out.stages.back();
     last.busy_seconds = std::max(0.0, last.busy_seconds - last.wait_seconds);
     last.cores = last.busy_seconds * per_second;
@@ -148,8 +162,8 @@ Stage& stage_of(const Pass& pass, const Node& node) {
 std::string DatasetStats::to_string() const {
   std::string out;
   char line[200];
-  std::snprintf(line, sizeof line, "%-24s %12s %14s %10s %10s %12s %8s %6s\n", "stage", "elements", "elements/s", "busy s",
-                "wait s", "buffer", "workers", "cores");
+  std::snprintf(line, sizeof line, "%-24s %12s %14s %10s %10s %12s %8s %6s\n", "stage", "elements", "elements/s",
+                "busy s", "wait s", "buffer", "workers", "cores");
   out += line;
   for (const StageStats& s : stages) {
     const std::string name = std::string(static_cast<std::size_t>(std::min(s.depth, 10)) * 2, ' ') + s.name;

@@ -19,7 +19,10 @@ ElementSpec row_spec(const Value& tensors) {
 
 class Slices final : public Node, public Indexed {
  public:
-  explicit Slices(const Value& tensors) : spec_(row_spec(tensors)), block_(tensors.leaves()), count_(block_rows(block_)) {}
+  explicit Slices(const Value& tensors)
+      : spec_(row_spec(tensors)),
+        block_(tensors.leaves()),
+        count_(block_rows(block_)) {}
 
   std::string_view name() const override { return "TensorSlice"; }
   const ElementSpec& spec() const override { return spec_; }
@@ -40,7 +43,9 @@ class Slices final : public Node, public Indexed {
 class Range final : public Node, public Indexed {
  public:
   Range(std::int64_t start, std::int64_t stop, std::int64_t step, DType dtype)
-      : spec_{Structure::leaf(), {LeafSpec{.dtype = dtype}}}, start_(start), step_(step) {
+      : spec_{Structure::leaf(), {LeafSpec{.dtype = dtype}}},
+        start_(start),
+        step_(step) {
     if (step == 0) fail(ErrorCode::invalid_argument, "range: the step must not be 0");
     const __int128 distance = static_cast<__int128>(stop) - start;
     const __int128 count = step > 0 ? (distance + step - 1) / step : (distance + step + 1) / step;
@@ -57,7 +62,8 @@ class Range final : public Node, public Indexed {
     write(count, out, [&](std::int64_t i) { return begin + i; });
   }
   void gather(std::span<const std::int64_t> numbers, Element& out) const override {
-    write(static_cast<std::int64_t>(numbers.size()), out, [&](std::int64_t i) { return numbers[static_cast<std::size_t>(i)]; });
+    write(static_cast<std::int64_t>(numbers.size()), out,
+          [&](std::int64_t i) { return numbers[static_cast<std::size_t>(i)]; });
   }
 
  private:
@@ -114,7 +120,9 @@ class Listed final : public Node {
 
 class Generated final : public Node {
  public:
-  Generated(std::function<Dataset::Generator()> make, ElementSpec spec) : make_(std::move(make)), spec_(std::move(spec)) {}
+  Generated(std::function<Dataset::Generator()> make, ElementSpec spec)
+      : make_(std::move(make)),
+        spec_(std::move(spec)) {}
 
   std::string_view name() const override { return "Generator"; }
   const ElementSpec& spec() const override { return spec_; }
@@ -137,8 +145,8 @@ class Generated final : public Node {
    private:
     void check(const Value& value) const {
       if (!(*value.structure() == *spec_.structure))
-        fail(ErrorCode::invalid_argument, "from_generator: element ", count_, " has the structure ", value.structure()->to_string(),
-             ", expected ", spec_.structure->to_string());
+        fail(ErrorCode::invalid_argument, "from_generator: element ", count_, " has the structure ",
+             value.structure()->to_string(), ", expected ", spec_.structure->to_string());
       for (std::size_t i = 0; i < spec_.leaves.size(); ++i) {
         const Leaf& leaf = value.leaves()[i];
         if (!leaf.dataset && spec_.leaves[i].accepts(leaf.tensor.spec())) continue;
@@ -169,7 +177,9 @@ class Promised final : public OneInput {
 
 }  // namespace
 
-NodeRef make_promised(NodeRef input, ElementSpec spec) { return std::make_shared<Promised>(std::move(input), std::move(spec)); }
+NodeRef make_promised(NodeRef input, ElementSpec spec) {
+  return std::make_shared<Promised>(std::move(input), std::move(spec));
+}
 
 NodeRef make_listed(ElementSpec spec, std::vector<Element> elements) {
   return std::make_shared<Listed>(std::move(spec), std::move(elements));
@@ -183,12 +193,14 @@ Dataset Dataset::from_tensor_slices(const Value& tensors) {
 }
 
 Dataset Dataset::from_tensors(const Value& element) {
-  if (element.leaves().empty()) fail(ErrorCode::invalid_argument, "from_tensors: an element must have at least one tensor");
+  if (element.leaves().empty())
+    fail(ErrorCode::invalid_argument, "from_tensors: an element must have at least one tensor");
   return Dataset(data::make_listed(element.spec(), {element.leaves()}));
 }
 
 Dataset Dataset::range(std::int64_t start, std::int64_t stop, std::int64_t step, DType dtype) {
-  if (dtype == DType::string || dtype == DType::boolean) fail(ErrorCode::unsupported_dtype, "range: numbers cannot be ", dtype);
+  if (dtype == DType::string || dtype == DType::boolean)
+    fail(ErrorCode::unsupported_dtype, "range: numbers cannot be ", dtype);
   return Dataset(std::make_shared<data::Range>(start, stop, step, dtype));
 }
 

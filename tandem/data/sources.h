@@ -13,6 +13,7 @@ NodeRef make_listed(ElementSpec spec, std::vector<Element> elements);
 NodeRef make_promised(NodeRef input, ElementSpec spec);
 
 /// Dataset::sample_from_datasets; with a seed every pass has the same order, unless told otherwise.
-NodeRef make_sampled(const std::vector<Dataset>& datasets, std::vector<double> weights, std::int64_t seed, bool stop_on_empty_dataset, bool rerandomize_each_iteration);
+NodeRef make_sampled(const std::vector<Dataset>& datasets, std::vector<double> weights, std::int64_t seed,
+                     bool stop_on_empty_dataset, bool rerandomize_each_iteration);
 
 }  // namespace tandem::data

@@ -71,7 +71,10 @@ std::ostream& operator<<(std::ostream& out, const LeafSpec& spec) {
 // --- Structure. ---
 
 Structure::Structure(Kind kind, std::vector<std::string> names, std::vector<StructureRef> children)
-    : kind_(kind), leaves_(kind == Kind::leaf), names_(std::move(names)), children_(std::move(children)) {
+    : kind_(kind),
+      leaves_(kind == Kind::leaf),
+      names_(std::move(names)),
+      children_(std::move(children)) {
   for (const StructureRef& child : children_) leaves_ += child->leaves();
 }
 

@@ -46,7 +46,8 @@ struct LeafSpec {
 /// "float32 [?, 784]"
 std::ostream& operator<<(std::ostream& out, const LeafSpec& spec);
 
-/// A tree of tuples and maps; its leaves are numbered from left to right. Tuples may have names too: named tuples of Python.
+/// A tree of tuples and maps; its leaves are numbered from left to right. Tuples may have names too: named tuples of
+/// Python.
 class Structure {
  public:
   enum class Kind : std::uint8_t { leaf, tuple, map };

@@ -58,7 +58,8 @@ void Table::gather(std::span<const std::int64_t> numbers, Element& out) const {
 
 Tensor Table::gather_leaf(std::size_t leaf, std::span<const std::int64_t> numbers) const {
   const Tensor& first = chunks_[0][leaf].tensor;
-  const Shape row(first.shape().sizes().subspan(1)), shape = with_first_axis(static_cast<std::int64_t>(numbers.size()), row);
+  const Shape row(first.shape().sizes().subspan(1)),
+      shape = with_first_axis(static_cast<std::int64_t>(numbers.size()), row);
   const std::int64_t each = row.elements();
   auto place = [&](std::int64_t number) -> std::pair<const Tensor&, std::int64_t> {
     return {chunks_[static_cast<std::size_t>(number / kChunk)][leaf].tensor, number % kChunk * each};
@@ -76,7 +77,8 @@ Tensor Table::gather_leaf(std::size_t leaf, std::span<const std::int64_t> number
   std::byte* to = out.bytes;
   for (std::int64_t number : numbers) {
     const auto [chunk, at] = place(number);
-    if (bytes) std::memcpy(to, static_cast<const std::byte*>(chunk.raw_data()) + static_cast<std::size_t>(at) * size, bytes);
+    if (bytes)
+      std::memcpy(to, static_cast<const std::byte*>(chunk.raw_data()) + static_cast<std::size_t>(at) * size, bytes);
     to += bytes;
   }
   return out.tensor;

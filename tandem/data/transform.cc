@@ -16,7 +16,8 @@ namespace data {
 namespace {
 
 bool truth(std::string_view stage, const Element& result) {
-  if (result.size() != 1 || result[0].dataset || result[0].tensor.dtype() != DType::boolean || result[0].tensor.size() != 1)
+  if (result.size() != 1 || result[0].dataset || result[0].tensor.dtype() != DType::boolean ||
+      result[0].tensor.size() != 1)
     fail(ErrorCode::invalid_argument, stage, ": the predicate must give one bool, got ",
          result.size() == 1 && !result[0].dataset ? text(result[0].tensor.spec()) : text(result.size(), " values"));
   return result[0].tensor.data<bool>()[0];
@@ -25,12 +26,14 @@ bool truth(std::string_view stage, const Element& result) {
 class Filter final : public OneInput {
  public:
   Filter(NodeRef input, ElementFunction predicate)
-      : OneInput(input), runner_(std::make_shared<Runner>(std::move(predicate), structure_of(input))) {}
+      : OneInput(input),
+        runner_(std::make_shared<Runner>(std::move(predicate), structure_of(input))) {}
   std::string_view name() const override { return "Filter"; }
   std::int64_t cardinality() const override { return input_->cardinality() == 0 ? 0 : kUnknownCardinality; }
   IteratorPtr iterate(const Pass& pass) const override {
     const Program* program = input_->indexed() ? runner_->block_program(input_->spec()) : nullptr;
-    const bool bools = program && program->output().leaves.size() == 1 && program->output().leaves[0] == LeafSpec{.dtype = DType::boolean};
+    const bool bools = program && program->output().leaves.size() == 1 &&
+                       program->output().leaves[0] == LeafSpec{.dtype = DType::boolean};
     if (bools) return std::make_unique<InBlocks>(runner_, *program, open(*input_, pass));
     return std::make_unique<Reading>(runner_, open(*input_, pass));
   }
@@ -38,7 +41,9 @@ class Filter final : public OneInput {
  private:
   class Reading final : public Iterator {
    public:
-    Reading(std::shared_ptr<const Runner> runner, IteratorPtr input) : runner_(std::move(runner)), input_(std::move(input)) {}
+    Reading(std::shared_ptr<const Runner> runner, IteratorPtr input)
+        : runner_(std::move(runner)),
+          input_(std::move(input)) {}
     bool next(Element& out) override {
       while (input_->next(out)) {
         runner_->run(out, verdict_, memo_);
@@ -54,11 +59,14 @@ class Filter final : public OneInput {
     Runner::Memo memo_;
   };
 
-  /// Judges a block at a time; reading an indexed input ahead has no effects. Where a row fails, those before it come first.
+  /// Judges a block at a time; reading an indexed input ahead has no effects. Where a row fails, those before it come
+  /// first.
   class InBlocks final : public Iterator {
    public:
     InBlocks(std::shared_ptr<const Runner> runner, const Program& program, IteratorPtr input)
-        : runner_(std::move(runner)), program_(program), input_(std::move(input)) {}
+        : runner_(std::move(runner)),
+          program_(program),
+          input_(std::move(input)) {}
     bool next(Element& out) override {
       if (at_ == kept_.size() && !refill()) return false;
       row(held_, kept_[at_++], out);
@@ -119,7 +127,7 @@ class Filter final : public OneInput {
     IteratorPtr input_;
     Element held_, verdict_;
     std::int64_t count_ = 0, judged_ = 0;  // rows of held_
-    std::vector<std::int64_t> kept_;       // those that passed
+    std::vector<std::int64_t> kept_;  // those that passed
     std::size_t at_ = 0;
     std::exception_ptr failed_;
   };
@@ -129,15 +137,20 @@ class Filter final : public OneInput {
 class TakeWhile final : public OneInput {
  public:
   TakeWhile(NodeRef input, ElementFunction predicate)
-      : OneInput(input), runner_(std::make_shared<Runner>(std::move(predicate), structure_of(input))) {}
+      : OneInput(input),
+        runner_(std::make_shared<Runner>(std::move(predicate), structure_of(input))) {}
   std::string_view name() const override { return "TakeWhile"; }
   std::int64_t cardinality() const override { return input_->cardinality() == 0 ? 0 : kUnknownCardinality; }
-  IteratorPtr iterate(const Pass& pass) const override { return std::make_unique<Reading>(runner_, open(*input_, pass)); }
+  IteratorPtr iterate(const Pass& pass) const override {
+    return std::make_unique<Reading>(runner_, open(*input_, pass));
+  }
 
  private:
   class Reading final : public Iterator {
    public:
-    Reading(std::shared_ptr<const Runner> runner, IteratorPtr input) : runner_(std::move(runner)), input_(std::move(input)) {}
+    Reading(std::shared_ptr<const Runner> runner, IteratorPtr input)
+        : runner_(std::move(runner)),
+          input_(std::move(input)) {}
     bool next(Element& out) override {
       if (ended_ || !input_->next(out)) return false;
       runner_->run(out, verdict_, memo_);
@@ -176,7 +189,8 @@ class Zip final : public Node, public Indexed {
   }
   std::vector<NodeRef> inputs() const override { return inputs_; }
   const Indexed* indexed() const override {
-    return std::ranges::all_of(inputs_, [](const NodeRef& input) { return input->indexed() != nullptr; }) ? this : nullptr;
+    return std::ranges::all_of(inputs_, [](const NodeRef& input) { return input->indexed() != nullptr; }) ? this
+                                                                                                          : nullptr;
   }
   std::int64_t count() const override {
     std::int64_t least = inputs_[0]->indexed()->count();
@@ -232,7 +246,9 @@ class Zip final : public Node, public Indexed {
   StructureRef combined(const Structure& shape, const Element& datasets, std::size_t& leaf) {
     if (shape.kind() == Structure::Kind::leaf) {
       const NodeRef& node = datasets[leaf++].dataset;
-      if (!node) fail(ErrorCode::invalid_argument, "zip: datasets are needed, got a tensor; wrap it with from_tensors or from_tensor_slices");
+      if (!node)
+        fail(ErrorCode::invalid_argument,
+             "zip: datasets are needed, got a tensor; wrap it with from_tensors or from_tensor_slices");
       inputs_.push_back(node);
       spec_.leaves.insert(spec_.leaves.end(), node->spec().leaves.begin(), node->spec().leaves.end());
       return node->spec().structure;
@@ -250,7 +266,8 @@ class Scan final : public OneInput {
  public:
   Scan(NodeRef input, const Value& initial, ElementFunction function) : OneInput(input), initial_(initial) {
     const StructureRef state = initial.structure();
-    runner_ = std::make_shared<Runner>(std::move(function), [state, input] { return Structure::tuple({state, input->spec().structure}); });
+    runner_ = std::make_shared<Runner>(std::move(function),
+                                       [state, input] { return Structure::tuple({state, input->spec().structure}); });
   }
   std::string_view name() const override { return "Scan"; }
   bool spec_is_known() const override { return spec_.has_value(); }
@@ -270,7 +287,8 @@ class Scan final : public OneInput {
  private:
   static Value checked(Value result) {
     if (result.structure()->kind() != Structure::Kind::tuple || result.size() != 2)
-      fail(ErrorCode::invalid_argument, "scan: the function must give (new state, element), got ", result.structure()->to_string());
+      fail(ErrorCode::invalid_argument, "scan: the function must give (new state, element), got ",
+           result.structure()->to_string());
     return result;
   }
 
@@ -284,7 +302,8 @@ class Scan final : public OneInput {
       const Value result = checked(scan_.runner_->call(both));
       state_ = result[0];
       if (!(*state_.structure() == *scan_.initial_.structure()))
-        fail(ErrorCode::invalid_argument, "scan: the state began as ", scan_.initial_.structure()->to_string(), " and became ", state_.structure()->to_string());
+        fail(ErrorCode::invalid_argument, "scan: the state began as ", scan_.initial_.structure()->to_string(),
+             " and became ", state_.structure()->to_string());
       Value element = result[1];
       {
         std::lock_guard lock(scan_.mutex_);
@@ -312,7 +331,9 @@ class IgnoreErrors final : public OneInput {
  public:
   IgnoreErrors(NodeRef input, bool log) : OneInput(std::move(input)), log_(log) {}
   std::string_view name() const override { return "IgnoreErrors"; }
-  std::int64_t cardinality() const override { return input_->cardinality() == kInfinite ? kInfinite : kUnknownCardinality; }
+  std::int64_t cardinality() const override {
+    return input_->cardinality() == kInfinite ? kInfinite : kUnknownCardinality;
+  }
   IteratorPtr iterate(const Pass& pass) const override {
     return std::make_unique<Reading>(open(*input_, pass), stage_of(pass, *this), log_);
   }
@@ -345,8 +366,12 @@ class IgnoreErrors final : public OneInput {
 }  // namespace
 }  // namespace data
 
-Dataset Dataset::filter(ElementFunction predicate) const { return Dataset(std::make_shared<data::Filter>(node_, std::move(predicate))); }
-Dataset Dataset::take_while(ElementFunction predicate) const { return Dataset(std::make_shared<data::TakeWhile>(node_, std::move(predicate))); }
+Dataset Dataset::filter(ElementFunction predicate) const {
+  return Dataset(std::make_shared<data::Filter>(node_, std::move(predicate)));
+}
+Dataset Dataset::take_while(ElementFunction predicate) const {
+  return Dataset(std::make_shared<data::TakeWhile>(node_, std::move(predicate)));
+}
 Dataset Dataset::zip(const Value& datasets) {
   if (datasets.leaves().empty()) fail(ErrorCode::invalid_argument, "zip: there is no dataset");
   return Dataset(std::make_shared<data::Zip>(datasets));
@@ -360,6 +385,8 @@ Dataset Dataset::enumerate(std::int64_t start) const {
 Dataset Dataset::scan(const Value& initial_state, ElementFunction function) const {
   return Dataset(std::make_shared<data::Scan>(node_, initial_state, std::move(function)));
 }
-Dataset Dataset::ignore_errors(bool log_warning) const { return Dataset(std::make_shared<data::IgnoreErrors>(node_, log_warning)); }
+Dataset Dataset::ignore_errors(bool log_warning) const {
+  return Dataset(std::make_shared<data::IgnoreErrors>(node_, log_warning));
+}
 
 }  // namespace tandem

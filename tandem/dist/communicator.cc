@@ -30,16 +30,18 @@ Tensor sum_of(const Tensors& parts) {
   Tensor total = parts.at(0);
   for (std::size_t i = 1; i < parts.size(); ++i) {
     if (parts[i].shape() != total.shape())
-      fail(ErrorCode::shape_mismatch, "replicas add up tensors of one shape, got ", total.shape(), " and ", parts[i].shape(), " (replica ", i,
-           "); gather puts tensors of different sizes one after another");
+      fail(ErrorCode::shape_mismatch, "replicas add up tensors of one shape, got ", total.shape(), " and ",
+           parts[i].shape(), " (replica ", i, "); gather puts tensors of different sizes one after another");
     total = total + parts[i];
   }
   return total;
 }
 
 LocalCommunicator::LocalCommunicator(std::vector<std::string> devices, std::vector<std::string> homes)
-    : devices_(std::move(devices)), homes_(std::move(homes)) {
-  if (devices_.empty() || homes_.empty()) fail(ErrorCode::invalid_argument, "LocalCommunicator: needs at least one device and one home");
+    : devices_(std::move(devices)),
+      homes_(std::move(homes)) {
+  if (devices_.empty() || homes_.empty())
+    fail(ErrorCode::invalid_argument, "LocalCommunicator: needs at least one device and one home");
   for (const std::string& device : devices_) copies_ |= DeviceName::parse(device).kind != "CPU";
 }
 
@@ -50,7 +52,8 @@ void LocalCommunicator::check(std::span<const Tensors> brought, const char* who)
     if (one.size() != brought[0].size())
       fail(ErrorCode::wrong_arity, who, ": one replica brings ", brought[0].size(), " tensors, another ", one.size());
   if (homes_.size() != 1 && homes_.size() != brought[0].size())
-    fail(ErrorCode::wrong_arity, who, ": there are homes for ", homes_.size(), " tensors, ", brought[0].size(), " are brought");
+    fail(ErrorCode::wrong_arity, who, ": there are homes for ", homes_.size(), " tensors, ", brought[0].size(),
+         " are brought");
 }
 
 std::vector<std::vector<std::size_t>> LocalCommunicator::buckets(std::span<const Tensors> brought) const {

@@ -1,5 +1,5 @@
-// What the replicas of a step do together: the one contract between strategies and whatever connects devices, be it the memory
-// of one process or, later, a network.
+// What the replicas of a step do together: the one contract between strategies and whatever connects devices, be it the
+// memory of one process or, later, a network.
 #pragma once
 #include <span>
 #include <string>
@@ -14,8 +14,9 @@ enum class ReduceOp { sum, mean };
 /// Of one or more tensors of one shape.
 Tensor sum_of(const Tensors& parts);
 
-/// `brought[i]` is what replica i of this process brings: as many tensors for each, undefined where it has none. The calls
-/// may be traced; what a traced call gives is computed when the plan runs. All processes make the same calls in one order.
+/// `brought[i]` is what replica i of this process brings: as many tensors for each, undefined where it has none. The
+/// calls may be traced; what a traced call gives is computed when the plan runs. All processes make the same calls in
+/// one order.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -35,7 +36,8 @@ class Communicator {
 };
 
 /// The replicas of one process. Small tensors that have to leave a device's own memory cross in buckets, one copy each,
-/// which starts when the last tensor of the bucket is there, while the backward pass goes on: gradients come last layer first.
+/// which starts when the last tensor of the bucket is there, while the backward pass goes on: gradients come last layer
+/// first.
 class LocalCommunicator final : public Communicator {
  public:
   /// `devices`: one a replica. `homes`: where each tensor is reduced; one name holds for all.
@@ -59,8 +61,8 @@ class LocalCommunicator final : public Communicator {
   bool copies_ = false;  // a device has memory of its own
 };
 
-/// Where each of some tensors lives when they are spread over devices: the largest first, each to the device that has the
-/// fewest bytes so far.
+/// Where each of some tensors lives when they are spread over devices: the largest first, each to the device that has
+/// the fewest bytes so far.
 std::vector<std::string> spread(std::span<const std::size_t> bytes, const std::vector<std::string>& devices);
 
 }  // namespace tandem

@@ -44,7 +44,8 @@ DistributedDataset MirroredStrategy::experimental_distribute_dataset(const Datas
   return {dataset, *this, DistributedDataset::Kind::global_batches};
 }
 
-DistributedDataset MirroredStrategy::distribute_datasets_from_function(const std::function<Dataset(const InputContext&)>& make) const {
+DistributedDataset MirroredStrategy::distribute_datasets_from_function(
+    const std::function<Dataset(const InputContext&)>& make) const {
   return {make({.num_replicas_in_sync = num_replicas_in_sync()}), *this, DistributedDataset::Kind::own_batches};
 }
 

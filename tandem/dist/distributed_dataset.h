@@ -25,7 +25,9 @@ class DistributedDataset {
     own_batches,     // every replica takes the next element
   };
   DistributedDataset(Dataset dataset, MirroredStrategy strategy, Kind kind)
-      : dataset_(std::move(dataset)), strategy_(std::move(strategy)), kind_(kind) {}
+      : dataset_(std::move(dataset)),
+        strategy_(std::move(strategy)),
+        kind_(kind) {}
 
   class Pass {
    public:
@@ -35,7 +37,9 @@ class DistributedDataset {
    private:
     friend class DistributedDataset;
     Pass(DatasetIterator elements, MirroredStrategy strategy, Kind kind)
-        : elements_(std::move(elements)), strategy_(std::move(strategy)), kind_(kind) {}
+        : elements_(std::move(elements)),
+          strategy_(std::move(strategy)),
+          kind_(kind) {}
 
     DatasetIterator elements_;
     MirroredStrategy strategy_;

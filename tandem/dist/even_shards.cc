@@ -18,7 +18,8 @@ std::vector<double> by_replica(const Shards::State& shards, const std::vector<st
 
 std::vector<std::int64_t> even_rows(const MirroredStrategy& strategy, std::int64_t rows) {
   // In this order: a device that leaves in between is among the first and not among the second.
-  if (const Shards::State now = strategy.division()->now(); now.fixed) return shard_sizes(rows, by_replica(now, strategy.replica_devices()));
+  if (const Shards::State now = strategy.division()->now(); now.fixed)
+    return shard_sizes(rows, by_replica(now, strategy.replica_devices()));
   const std::int64_t count = strategy.num_replicas_in_sync();
   std::vector<std::int64_t> out(static_cast<std::size_t>(count), rows / count);
   for (std::int64_t i = 0; i < rows % count; ++i) ++out[static_cast<std::size_t>(i)];

@@ -37,7 +37,8 @@ std::optional<double> predicted_alone_us(Graph graph, const std::string& device,
   const std::shared_ptr<const Machine> machine = default_runtime().machine();
   const auto found = machine->find(device);
   if (!placed || !found) return std::nullopt;
-  return placed->explanation.makespan_us - static_cast<double>(repeated) * machine->devices[static_cast<std::size_t>(*found)].launch_us;
+  return placed->explanation.makespan_us -
+         static_cast<double>(repeated) * machine->devices[static_cast<std::size_t>(*found)].launch_us;
 }
 
 std::string milliseconds(double seconds) {
@@ -68,7 +69,8 @@ Told& told() {
   return one;
 }
 
-/// Of devices that compute on the same cores, such as two logical CPUs, the machine has no figures for when both are at work.
+/// Of devices that compute on the same cores, such as two logical CPUs, the machine has no figures for when both are at
+/// work.
 bool have_common_cores(const std::vector<std::string>& devices) {
   const std::shared_ptr<const Machine> machine = default_runtime().machine();
   std::set<int> taken;
@@ -91,9 +93,10 @@ void foresee(const Graph& graph, const DeviceGroup& group, const GraphPlacement&
 
 }  // namespace
 
-std::string slower_line(const std::string& takes, double together_s, const std::vector<std::string>& devices, double alone_s, const std::string& best) {
-  return text("MirroredStrategy: ", takes, " ", milliseconds(together_s), " on ", join(devices), " together and about ", milliseconds(alone_s),
-              " on ", best, " alone: OneDeviceStrategy(\"", best, "\") is faster here");
+std::string slower_line(const std::string& takes, double together_s, const std::vector<std::string>& devices,
+                        double alone_s, const std::string& best) {
+  return text("MirroredStrategy: ", takes, " ", milliseconds(together_s), " on ", join(devices), " together and about ",
+              milliseconds(alone_s), " on ", best, " alone: OneDeviceStrategy(\"", best, "\") is faster here");
 }
 
 std::string predicted_slower(const Graph& graph, double together_us, const std::vector<std::string>& devices) {

@@ -1,4 +1,5 @@
-// Whether one device alone would do a step sooner than all of a strategy's: predicted when a step is planned, or measured.
+// Whether one device alone would do a step sooner than all of a strategy's: predicted when a step is planned, or
+// measured.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,16 +10,18 @@
 namespace tandem {
 
 /// One line with both figures. `takes`: "a step takes".
-std::string slower_line(const std::string& takes, double together_s, const std::vector<std::string>& devices, double alone_s, const std::string& best);
+std::string slower_line(const std::string& takes, double together_s, const std::vector<std::string>& devices,
+                        double alone_s, const std::string& best);
 
-/// The line for a graph of replicas, each of whose ops asks for the device of its replica, by the figures of the machine; empty where
-/// no device alone should be faster.
+/// The line for a graph of replicas, each of whose ops asks for the device of its replica, by the figures of the
+/// machine; empty where no device alone should be faster.
 std::string predicted_slower(const Graph& graph, double together_us, const std::vector<std::string>& devices);
 
 /// Tells people once a process for the same devices; nothing for an empty line.
 void tell_slower(const std::vector<std::string>& devices, const std::string& line);
 
-/// From now on the line is told when a step that replaces variables is planned, whoever has traced it: fit or a loop of one's own.
+/// From now on the line is told when a step that replaces variables is planned, whoever has traced it: fit or a loop of
+/// one's own.
 void foresee_steps();
 
 }  // namespace tandem

@@ -11,11 +11,13 @@
 namespace tandem {
 namespace {
 
-thread_local std::deque<MirroredStrategy> scopes;  // of this thread, the inner one last; copies, so that a scope outlives the name of its strategy
+thread_local std::deque<MirroredStrategy>
+    scopes;  // of this thread, the inner one last; copies, so that a scope outlives the name of its strategy
 
 std::vector<std::string> known_devices(std::string_view kind = "") {
   std::vector<std::string> out;
-  for (const auto& device : config::list_logical_devices(kind)) out.push_back(DeviceName::parse(device.name).short_name());
+  for (const auto& device : config::list_logical_devices(kind))
+    out.push_back(DeviceName::parse(device.name).short_name());
   return out;
 }
 
@@ -26,20 +28,24 @@ std::vector<std::string> checked(std::vector<std::string> devices) {
   for (std::string& device : devices) {
     device = DeviceName::parse(device).short_name();
     if (std::find(known.begin(), known.end(), device) == known.end())
-      fail(ErrorCode::invalid_argument, "MirroredStrategy: ", device, " is not available; the devices are ", join(known));
+      fail(ErrorCode::invalid_argument, "MirroredStrategy: ", device, " is not available; the devices are ",
+           join(known));
   }
   for (const std::string& device : devices)
     if (std::count(devices.begin(), devices.end(), device) > 1)
-      fail(ErrorCode::invalid_argument, "MirroredStrategy: ", device, " is given twice; a replica needs a device of its own");
+      fail(ErrorCode::invalid_argument, "MirroredStrategy: ", device,
+           " is given twice; a replica needs a device of its own");
   return devices;
 }
 
 }  // namespace
 
 MirroredStrategy::MirroredStrategy(std::vector<std::string> devices, const MirroredOptions& options)
-    : shards_(std::make_shared<Shards>(checked(std::move(devices)))), options_(options) {
+    : shards_(std::make_shared<Shards>(checked(std::move(devices)))),
+      options_(options) {
   if (!options_.reduce_to.empty()) options_.reduce_to = checked({options_.reduce_to})[0];
-  const bool may_leave = options_.on_failure == MirroredOptions::OnFailure::leave && !options_.sharded;  // or variables are lost with it
+  const bool may_leave =
+      options_.on_failure == MirroredOptions::OnFailure::leave && !options_.sharded;  // or variables are lost with it
   replicas_ = std::make_shared<ReplicaDevices>(shards_, may_leave, options_.reduce_to);
   foresee_steps();
 }
@@ -49,9 +55,13 @@ std::vector<std::string> MirroredStrategy::homes(std::span<const std::size_t> by
   return spread(bytes, devices());
 }
 
-bool MirroredStrategy::adapts() const { return devices().size() > 1 && !shards_->fixed() && !config::is_op_determinism_enabled(); }
+bool MirroredStrategy::adapts() const {
+  return devices().size() > 1 && !shards_->fixed() && !config::is_op_determinism_enabled();
+}
 
-std::shared_ptr<DeviceGroup> MirroredStrategy::device_group() const { return replicas_->may_leave() && replicas_->count() > 1 ? replicas_ : nullptr; }
+std::shared_ptr<DeviceGroup> MirroredStrategy::device_group() const {
+  return replicas_->may_leave() && replicas_->count() > 1 ? replicas_ : nullptr;
+}
 
 bool works_alone(std::string_view device) { return device.find("CPU") == std::string_view::npos; }
 
@@ -60,7 +70,8 @@ std::vector<Shard> MirroredStrategy::shards(std::int64_t rows) const {
   return shards_of(now.devices, shard_sizes(rows, now.speeds));
 }
 
-PerReplica MirroredStrategy::experimental_distribute_values_from_function(const std::function<Tensors(const ReplicaContext&)>& make) const {
+PerReplica MirroredStrategy::experimental_distribute_values_from_function(
+    const std::function<Tensors(const ReplicaContext&)>& make) const {
   PerReplica out;
   for (int i = 0; i < num_replicas_in_sync(); ++i) out.push_back(make({.replica = i}));
   return out;
@@ -68,7 +79,8 @@ PerReplica MirroredStrategy::experimental_distribute_values_from_function(const 
 
 MirroredStrategy::Scope::Scope(const MirroredStrategy& strategy) {
   if (!scopes.empty() && scopes.back().division() != strategy.division())
-    fail(ErrorCode::invalid_argument, "MirroredStrategy: scopes of different strategies do not nest; end the outer one first");
+    fail(ErrorCode::invalid_argument,
+         "MirroredStrategy: scopes of different strategies do not nest; end the outer one first");
   scopes.push_back(strategy);
 }
 MirroredStrategy::Scope::~Scope() { scopes.pop_back(); }

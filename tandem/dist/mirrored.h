@@ -48,16 +48,16 @@ class MirroredStrategy {
   std::vector<std::string> devices() const { return shards_->devices(); }
   /// One a replica: its own, or the one that stands in for it.
   std::vector<std::string> replica_devices() const { return replicas_->names(); }
-  /// Where gradients are added up and variables updated: the host, where they survive the loss of a GPU, unless the options say
-  /// otherwise; or the only device.
+  /// Where gradients are added up and variables updated: the host, where they survive the loss of a GPU, unless the
+  /// options say otherwise; or the only device.
   std::string home() const { return replicas_->home(); }
   /// Where each of some variables of these sizes is updated; one name holds for all.
   std::vector<std::string> homes(std::span<const std::size_t> bytes) const;
 
   /// Divides batches by these speeds from now on (rows a second, one a device), whatever is measured.
   void set_speeds(std::vector<double> speeds) const { shards_->fix(std::move(speeds)); }
-  /// Whether shards follow what is measured: neither set by hand nor, since another division rounds sums differently, where ops
-  /// must be deterministic.
+  /// Whether shards follow what is measured: neither set by hand nor, since another division rounds sums differently,
+  /// where ops must be deterministic.
   bool adapts() const;
   const std::shared_ptr<Shards>& division() const { return shards_; }
   /// What lets runs go on without a device that fails; null where none may leave.
@@ -69,13 +69,16 @@ class MirroredStrategy {
   /// How batches are divided, and why.
   std::string explain() const { return shards_->reason(); }
 
-  /// The rows of a global batch, divided: one list a replica, in the order of the devices; empty tensors where one gets none.
+  /// The rows of a global batch, divided: one list a replica, in the order of the devices; empty tensors where one gets
+  /// none.
   PerReplica distribute(const Tensors& batch) const;
-  /// The same for every element of a dataset, or the next element for every replica (tandem/dist/distributed_dataset.h).
+  /// The same for every element of a dataset, or the next element for every replica
+  /// (tandem/dist/distributed_dataset.h).
   DistributedDataset experimental_distribute_dataset(const Dataset& dataset) const;
   DistributedDataset distribute_datasets_from_function(const std::function<Dataset(const InputContext&)>& make) const;
   /// make(context) for each replica, in their order.
-  PerReplica experimental_distribute_values_from_function(const std::function<Tensors(const ReplicaContext&)>& make) const;
+  PerReplica experimental_distribute_values_from_function(
+      const std::function<Tensors(const ReplicaContext&)>& make) const;
   /// function(its tensors) in each replica that has rows; what each returns. Traced or not.
   PerReplica run(const std::function<Tensors(const Tensors&)>& function, const PerReplica& inputs) const;
   /// One value of those at place `k` of all replicas, element by element or along an axis too.

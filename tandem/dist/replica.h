@@ -32,9 +32,9 @@ using PerReplica = std::vector<Tensors>;
 class ReplicaThread;
 struct ReplicaGroup;
 
-/// The replica whose function runs on this thread: its number, its rows and those of the whole batch. Replicas run one at a
-/// time, each giving its device work to do; at the calls below they wait for one another. They are for the replica's thread,
-/// while it runs. Those without rows bring nothing.
+/// The replica whose function runs on this thread: its number, its rows and those of the whole batch. Replicas run one
+/// at a time, each giving its device work to do; at the calls below they wait for one another. They are for the
+/// replica's thread, while it runs. Those without rows bring nothing.
 struct ReplicaContext {
   int replica = 0;
   std::int64_t begin = 0, rows = 0, total = 0;
@@ -55,9 +55,10 @@ struct ReplicaContext {
 /// Null outside of replicas.
 const ReplicaContext* get_replica_context();
 
-/// The sum of the losses of the examples, each times its weight, divided by the rows of the whole batch: what one replica
-/// contributes. Nothing of nothing is 0.
-Tensor compute_average_loss(const Tensor& per_example_loss, const Tensor& sample_weight = {}, std::optional<std::int64_t> global_batch_size = {});
+/// The sum of the losses of the examples, each times its weight, divided by the rows of the whole batch: what one
+/// replica contributes. Nothing of nothing is 0.
+Tensor compute_average_loss(const Tensor& per_example_loss, const Tensor& sample_weight = {},
+                            std::optional<std::int64_t> global_batch_size = {});
 /// The part of a loss of the variables that one replica contributes.
 Tensor scale_regularization_loss(const Tensor& loss);
 
@@ -70,9 +71,10 @@ struct ReplicaGroup {
 
   std::vector<std::string> devices() const;
 };
-/// function() in each replica, on its device and with its random numbers; what each returns, in the group's order. Throws what
-/// the first one to fail throws, and an error where some come to a meeting and others do not. When a device of the device group fails, all
-/// replicas run again, another device in its place, with the variables and the random numbers that they began with.
+/// function() in each replica, on its device and with its random numbers; what each returns, in the group's order.
+/// Throws what the first one to fail throws, and an error where some come to a meeting and others do not. When a device
+/// of the device group fails, all replicas run again, another device in its place, with the variables and the random
+/// numbers that they began with.
 std::vector<Tensors> run_replicas(ReplicaGroup group, const std::function<Tensors(const Shard&)>& function);
 
 /// While ops run at once: what lies on a device other than its home gets a copy on the host, and survives that device.

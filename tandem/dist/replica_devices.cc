@@ -28,7 +28,11 @@ bool told(const std::string& line) {
 }  // namespace
 
 ReplicaDevices::ReplicaDevices(std::shared_ptr<Shards> shards, bool may_leave, std::string reduce_to)
-    : shards_(std::move(shards)), may_leave_(may_leave), reduce_to_(std::move(reduce_to)), own_(shards_->devices()), names_(own_) {}
+    : shards_(std::move(shards)),
+      may_leave_(may_leave),
+      reduce_to_(std::move(reduce_to)),
+      own_(shards_->devices()),
+      names_(own_) {}
 
 std::vector<std::string> ReplicaDevices::names() const {
   const std::lock_guard lock(mutex_);
@@ -52,9 +56,12 @@ std::string ReplicaDevices::take_out(const Error& error, std::string_view now) {
   shards_->leave(static_cast<std::size_t>(found - before.begin()), "it failed");
   const std::vector<std::string> left = shards_->devices();
   for (std::string& name : names_)
-    if (name == gone) name = *std::ranges::min_element(left, {}, [&](const std::string& device) { return std::ranges::count(names_, device); });
+    if (name == gone)
+      name = *std::ranges::min_element(left, {},
+                                       [&](const std::string& device) { return std::ranges::count(names_, device); });
   departures_.fetch_add(1, std::memory_order_release);
-  return text("MirroredStrategy: ", gone, " failed and has left the group; its rows go to ", join(left), now, ". ", message);
+  return text("MirroredStrategy: ", gone, " failed and has left the group; its rows go to ", join(left), now, ". ",
+              message);
 }
 
 bool ReplicaDevices::leave(const Error& error) { return told(take_out(error, " and the step is done again")); }

@@ -12,8 +12,8 @@
 
 namespace tandem {
 
-/// There are as many replicas as there were devices, also when one has left: programs have reckoned with their number, and
-/// what was divided among them is computed by those that are left.
+/// There are as many replicas as there were devices, also when one has left: programs have reckoned with their number,
+/// and what was divided among them is computed by those that are left.
 class ReplicaDevices final : public DeviceGroup {
  public:
   /// `reduce_to`: where variables are updated; empty: on the host.

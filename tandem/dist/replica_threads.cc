@@ -58,7 +58,8 @@ Lender& lender() {
 
 Tensors ReplicaThread::meet(std::string what, Tensors brings, Merge merge) {
   if (ended_ || std::this_thread::get_id() != id_)
-    fail(ErrorCode::invalid_argument, what, ": the replica has ended, or this is not its thread; a gradient through it is taken inside the replica");
+    fail(ErrorCode::invalid_argument, what,
+         ": the replica has ended, or this is not its thread; a gradient through it is taken inside the replica");
   met_ = Meeting{std::move(what), std::move(brings), std::move(merge)};
   back_.release();
   go_.acquire();
@@ -103,8 +104,8 @@ void ReplicaThread::merge(std::span<const std::shared_ptr<ReplicaThread>> replic
   const std::string first = place(*replicas[0]);
   for (const auto& replica : replicas)
     if (place(*replica) != first)
-      fail(ErrorCode::invalid_argument, "some replicas made other calls than the others; one is at ", first, ", another at ", place(*replica),
-           ". A call such as all_reduce cannot depend on the replica");
+      fail(ErrorCode::invalid_argument, "some replicas made other calls than the others; one is at ", first,
+           ", another at ", place(*replica), ". A call such as all_reduce cannot depend on the replica");
   if (!replicas[0]->met_) return;
   PerReplica brought;
   for (const auto& replica : replicas) brought.push_back(std::move(replica->met_->brings));

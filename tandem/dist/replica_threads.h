@@ -14,7 +14,8 @@
 
 namespace tandem {
 
-/// Gets what each replica brings to a meeting and gives what each takes away; runs on the thread that has begun the run.
+/// Gets what each replica brings to a meeting and gives what each takes away; runs on the thread that has begun the
+/// run.
 using Merge = std::function<PerReplica(const PerReplica&)>;
 
 class ReplicaThread {

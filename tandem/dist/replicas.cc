@@ -117,7 +117,8 @@ class Journalled {
 
 /// Has those compute that are left.
 void settle(ReplicaGroup& group) {
-  for (Shard& shard : group.shards) shard.device = group.device_group->stand_in(DeviceName::parse(shard.device)).short_name();
+  for (Shard& shard : group.shards)
+    shard.device = group.device_group->stand_in(DeviceName::parse(shard.device)).short_name();
 }
 
 /// For ops that run at once.
@@ -147,7 +148,8 @@ std::vector<Tensors> run_until_done(ReplicaGroup group, const std::function<Tens
 }  // namespace
 
 std::vector<Tensors> run_replicas(ReplicaGroup group, const std::function<Tensors(const Shard&)>& function) {
-  if (current_context) fail(ErrorCode::invalid_argument, "a replica was begun inside a replica; call run outside, once for all");
+  if (current_context)
+    fail(ErrorCode::invalid_argument, "a replica was begun inside a replica; call run outside, once for all");
   if (!group.device_group) return run_once(group, function);
   if (Trace* trace = Trace::current()) {
     trace->note_group(group.device_group);
@@ -170,7 +172,8 @@ Tensors ReplicaContext::all_reduce(ReduceOp op, const Tensors& values) const {
     const auto merge = [group = context.group, op](const PerReplica& brought) {
       return PerReplica(brought.size(), LocalCommunicator(group->devices(), {group->home}).all_reduce(brought, op));
     };
-    return {context.thread->meet("all_reduce", in, merge), [context, op](const Tensors& gradients, const Tensors&) { return context.all_reduce(op, gradients); }};
+    return {context.thread->meet("all_reduce", in, merge),
+            [context, op](const Tensors& gradients, const Tensors&) { return context.all_reduce(op, gradients); }};
   };
   return late_gradient(values, forward);
 }
@@ -178,7 +181,8 @@ Tensors ReplicaContext::all_reduce(ReduceOp op, const Tensors& values) const {
 Tensor ReplicaContext::all_gather(const Tensor& value, int axis) const {
   if (!thread) return value;
   const int along = axis < 0 ? axis + value.rank() : axis;
-  if (along < 0 || along >= value.rank()) fail(ErrorCode::invalid_axis, "all_gather: axis ", axis, " of ", value.shape());
+  if (along < 0 || along >= value.rank())
+    fail(ErrorCode::invalid_axis, "all_gather: axis ", axis, " of ", value.shape());
   const auto forward = [context = *this, along](const Tensors& in) -> WithGradient {
     // Beside the whole, where the rows of each replica begin: they follow one another in the order of the replicas.
     const auto merge = [group = context.group, along](const PerReplica& brought) {
@@ -199,7 +203,8 @@ Tensor ReplicaContext::all_gather(const Tensor& value, int axis) const {
       return out;
     };
     const Tensors answer = context.thread->meet("all_gather", in, merge);
-    const auto backward = [context, along, shape = in[0].shape(), begin = answer[1].item<std::int64_t>()](const Tensors& gradients, const Tensors&) {
+    const auto backward = [context, along, shape = in[0].shape(), begin = answer[1].item<std::int64_t>()](
+                              const Tensors& gradients, const Tensors&) {
       const Tensor total = context.all_reduce(ReduceOp::sum, gradients[0]);
       Ints first(static_cast<std::size_t>(total.rank()), 0), size(total.shape().begin(), total.shape().end());
       first[static_cast<std::size_t>(along)] = begin;
@@ -211,13 +216,15 @@ Tensor ReplicaContext::all_gather(const Tensor& value, int axis) const {
   return late_gradient({value}, forward)[0];
 }
 
-Tensors ReplicaContext::merge_call(const std::function<Tensors(const PerReplica&)>& merge, const Tensors& values) const {
+Tensors ReplicaContext::merge_call(const std::function<Tensors(const PerReplica&)>& merge,
+                                   const Tensors& values) const {
   if (!thread) return merge({values});
   const auto for_all = [group = group, merge](const PerReplica& brought) {
     int most = 0;
     for (const Shard& shard : group->shards) most = std::max(most, shard.replica);
     PerReplica by_replica(static_cast<std::size_t>(most) + 1);
-    for (std::size_t i = 0; i < brought.size(); ++i) by_replica[static_cast<std::size_t>(group->shards[i].replica)] = brought[i];
+    for (std::size_t i = 0; i < brought.size(); ++i)
+      by_replica[static_cast<std::size_t>(group->shards[i].replica)] = brought[i];
     return PerReplica(brought.size(), merge(by_replica));
   };
   return thread->meet("merge_call", values, for_all);
@@ -242,7 +249,8 @@ void ReplicaContext::update_together(const std::function<void(const Tensors&)>& 
 }
 
 PerReplica MirroredStrategy::distribute(const Tensors& batch) const {
-  if (batch.empty() || batch[0].rank() < 1) fail(ErrorCode::invalid_argument, "distribute: needs tensors with a first axis of samples");
+  if (batch.empty() || batch[0].rank() < 1)
+    fail(ErrorCode::invalid_argument, "distribute: needs tensors with a first axis of samples");
   PerReplica out;
   Shard shard;
   for (const std::int64_t rows : even_rows(*this, batch[0].shape()[0])) {
@@ -254,9 +262,11 @@ PerReplica MirroredStrategy::distribute(const Tensors& batch) const {
   return out;
 }
 
-PerReplica MirroredStrategy::run(const std::function<Tensors(const Tensors&)>& function, const PerReplica& inputs) const {
+PerReplica MirroredStrategy::run(const std::function<Tensors(const Tensors&)>& function,
+                                 const PerReplica& inputs) const {
   const std::vector<std::string> devices = replica_devices();
-  if (inputs.size() != devices.size()) fail(ErrorCode::wrong_arity, "run: there are ", devices.size(), " replicas, inputs for ", inputs.size());
+  if (inputs.size() != devices.size())
+    fail(ErrorCode::wrong_arity, "run: there are ", devices.size(), " replicas, inputs for ", inputs.size());
   ReplicaGroup group{.home = home(), .device_group = device_group()};
   const bool tells = std::any_of(inputs.begin(), inputs.end(), [](const Tensors& one) { return !one.empty(); });
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -271,7 +281,8 @@ PerReplica MirroredStrategy::run(const std::function<Tensors(const Tensors&)>& f
   if (group.shards.empty()) return results;
   std::vector<std::size_t> replicas;
   for (const Shard& shard : group.shards) replicas.push_back(static_cast<std::size_t>(shard.replica));
-  std::vector<Tensors> made = run_replicas(std::move(group), [&](const Shard& shard) { return function(inputs[static_cast<std::size_t>(shard.replica)]); });
+  std::vector<Tensors> made = run_replicas(
+      std::move(group), [&](const Shard& shard) { return function(inputs[static_cast<std::size_t>(shard.replica)]); });
   for (std::size_t k = 0; k < replicas.size(); ++k) results[replicas[k]] = std::move(made[k]);
   return results;
 }
@@ -279,7 +290,8 @@ PerReplica MirroredStrategy::run(const std::function<Tensors(const Tensors&)>& f
 Tensor MirroredStrategy::reduce(ReduceOp op, const PerReplica& values, std::size_t k, std::optional<int> axis) const {
   const DeviceScope at_home(home());
   const Tensors parts = column(values, k, "reduce");
-  if (!axis) return op == ReduceOp::sum ? sum_of(parts) : divided(sum_of(parts), static_cast<std::int64_t>(parts.size()));
+  if (!axis)
+    return op == ReduceOp::sum ? sum_of(parts) : divided(sum_of(parts), static_cast<std::int64_t>(parts.size()));
   Tensors sums;
   std::int64_t count = 0;
   for (const Tensor& part : parts) {
@@ -311,10 +323,13 @@ Tensors MirroredStrategy::sum(const PerReplica& values) const {
   return LocalCommunicator(from, {home()}).all_reduce(brought, ReduceOp::sum);
 }
 
-Tensor compute_average_loss(const Tensor& per_example_loss, const Tensor& sample_weight, std::optional<std::int64_t> global_batch_size) {
-  if (per_example_loss.rank() == 0) fail(ErrorCode::invalid_argument, "compute_average_loss: needs a loss an example, got one number");
+Tensor compute_average_loss(const Tensor& per_example_loss, const Tensor& sample_weight,
+                            std::optional<std::int64_t> global_batch_size) {
+  if (per_example_loss.rank() == 0)
+    fail(ErrorCode::invalid_argument, "compute_average_loss: needs a loss an example, got one number");
   if (global_batch_size && *global_batch_size < 0)
-    fail(ErrorCode::invalid_argument, "compute_average_loss: global_batch_size must not be negative, got ", *global_batch_size);
+    fail(ErrorCode::invalid_argument, "compute_average_loss: global_batch_size must not be negative, got ",
+         *global_batch_size);
   const ReplicaContext* context = current_context;
   const std::int64_t own = per_example_loss.shape()[0];
   const std::int64_t rows = global_batch_size.value_or(context && context->rows == own ? context->total : own);

@@ -30,7 +30,8 @@ std::string share(const std::string& device, double part) { return text(device, 
 std::string shares_of(const std::vector<std::string>& devices, std::span<const double> speeds) {
   const double total = sum(speeds);
   std::string out;
-  for (std::size_t i = 0; i < std::min(devices.size(), speeds.size()); ++i) out += (i ? ", " : "") + share(devices[i], speeds[i] / total);
+  for (std::size_t i = 0; i < std::min(devices.size(), speeds.size()); ++i)
+    out += (i ? ", " : "") + share(devices[i], speeds[i] / total);
   return out;
 }
 
@@ -71,7 +72,8 @@ bool Shards::take_measured(std::vector<double> speeds) {
   if (speeds.size() != old.speeds.size() || all <= 0) return false;
   double moved = 0;
   for (std::size_t i = 0; i < speeds.size(); ++i)
-    moved = std::max(moved, std::abs(speeds[i] / all - old.speeds[i] / before) / std::max(old.speeds[i] / before, 1e-9));
+    moved =
+        std::max(moved, std::abs(speeds[i] / all - old.speeds[i] / before) / std::max(old.speeds[i] / before, 1e-9));
   if (moved <= kChange) return false;
   std::string reason = "by measured speed: ";
   for (std::size_t i = 0; i < speeds.size(); ++i)
@@ -89,11 +91,13 @@ void Shards::set(std::vector<double> speeds, std::string reason) {
 
 void Shards::fix(std::vector<double> speeds) {
   const std::size_t count = devices().size();
-  const bool fits = speeds.size() == count && std::ranges::all_of(speeds, [](double s) { return s >= 0; }) && sum(speeds) > 0 && std::isfinite(sum(speeds));
+  const bool fits = speeds.size() == count && std::ranges::all_of(speeds, [](double s) { return s >= 0; }) &&
+                    sum(speeds) > 0 && std::isfinite(sum(speeds));
   if (!fits) {
     std::string given;
     for (const double speed : speeds) given += text(given.empty() ? "" : ", ", speed);
-    fail(ErrorCode::invalid_argument, "set_speeds needs ", count, " numbers that are not all 0 and have a finite sum, got [", given, "]");
+    fail(ErrorCode::invalid_argument, "set_speeds needs ", count,
+         " numbers that are not all 0 and have a finite sum, got [", given, "]");
   }
   std::string reason = "as set: " + shares(speeds);
   set(std::move(speeds), std::move(reason));
@@ -124,7 +128,9 @@ std::string Shards::key() const {
   return out;
 }
 
-Tuner::Tuner(std::shared_ptr<Shards> shards, double stretch) : shards_(std::move(shards)), stretch_(stretch) { begin(""); }
+Tuner::Tuner(std::shared_ptr<Shards> shards, double stretch) : shards_(std::move(shards)), stretch_(stretch) {
+  begin("");
+}
 
 void Tuner::begin(std::string cause) {
   cause_ = std::move(cause);
@@ -144,7 +150,8 @@ bool Tuner::note(std::int64_t steps, double seconds) {
   steps_ += steps;
   seconds_ += seconds;
   if (seconds_ < stretch_) return false;
-  return note_stretch(std::exchange(seconds_, 0) / static_cast<double>(std::max<std::int64_t>(std::exchange(steps_, 0), 1)));
+  return note_stretch(std::exchange(seconds_, 0) /
+                      static_cast<double>(std::max<std::int64_t>(std::exchange(steps_, 0), 1)));
 }
 
 bool Tuner::note_stretch(double seconds_a_step) {
@@ -182,7 +189,8 @@ bool Tuner::judge(double seconds_a_step) {
     const std::optional<bool> faster = is_faster(seconds_a_step);
     if (!faster) return use(best_->second);
     const Trial done = to_try_[0];
-    if (*faster && done != kBalanced) std::erase(to_try_, Trial{done.first, 1 / done.second});  // the same way once more, not back
+    if (*faster && done != kBalanced)
+      std::erase(to_try_, Trial{done.first, 1 / done.second});  // the same way once more, not back
     else to_try_.erase(to_try_.begin());
   }
   if (to_try_.empty() && !factors_.empty()) begin_round();
@@ -223,7 +231,8 @@ bool Tuner::try_next() {
 }
 
 bool Tuner::use(std::vector<double> speeds) {
-  std::string reason = text("by how long steps take: ", shards_->shares(speeds), "; the best so far is ", milliseconds(best_->first), " a step");
+  std::string reason = text("by how long steps take: ", shards_->shares(speeds), "; the best so far is ",
+                            milliseconds(best_->first), " a step");
   if (!cause_.empty()) reason += " (" + cause_ + ")";
   const bool changed = speeds != shards_->speeds();
   shards_->set(std::move(speeds), std::move(reason));

@@ -15,11 +15,12 @@ namespace tandem {
 /// Rows for each replica, their sum `rows`: by speed, so that the last finishes as early as it can.
 std::vector<std::int64_t> shard_sizes(std::int64_t rows, std::span<const double> speeds);
 
-/// The devices of a group, their speeds as last measured (rows a second), and why shards are as they are. Any thread may ask, and
-/// tell that a device has left.
+/// The devices of a group, their speeds as last measured (rows a second), and why shards are as they are. Any thread
+/// may ask, and tell that a device has left.
 class Shards {
  public:
-  static constexpr double kChange = 0.15;  // shares move only when one has changed by more: every new division is traced anew
+  static constexpr double kChange =
+      0.15;  // shares move only when one has changed by more: every new division is traced anew
 
   explicit Shards(std::vector<std::string> devices);
 
@@ -59,15 +60,16 @@ class Shards {
 
 /// Finds the shards with which steps are fastest, while training goes on: results do not depend on the division.
 ///
-/// Speeds measured alone do not know what replicas wait for one another; so each device in turn is tried with more and with
-/// less, at first much, then little, and what makes steps faster is kept. A device that had a share of a step is at least as fast as
-/// that: dividing by the best that each has shown is tried, too, for it does not need two close times to be told apart. A division that seems faster is kept only when the best
-/// so far, tried once more, is still slower: something else may have had the machine while that was timed. When steps become much
-/// slower later, it begins anew.
+/// Speeds measured alone do not know what replicas wait for one another; so each device in turn is tried with more and
+/// with less, at first much, then little, and what makes steps faster is kept. A device that had a share of a step is
+/// at least as fast as that: dividing by the best that each has shown is tried, too, for it does not need two close
+/// times to be told apart. A division that seems faster is kept only when the best so far, tried once more, is still
+/// slower: something else may have had the machine while that was timed. When steps become much slower later, it begins
+/// anew.
 class Tuner {
  public:
   static constexpr double kStretch = 0.03;  // seconds of steps that are judged together
-  static constexpr int kPatience = 20;      // stretches that must be slow before the search begins anew
+  static constexpr int kPatience = 20;  // stretches that must be slow before the search begins anew
 
   explicit Tuner(std::shared_ptr<Shards> shards, double stretch = kStretch);
 
@@ -84,7 +86,7 @@ class Tuner {
 
  private:
   using Trial = std::pair<std::size_t, double>;  // a device, and the factor for its share
-  static constexpr Trial kBalanced{0, 0};        // each has what it has shown to be good for
+  static constexpr Trial kBalanced{0, 0};  // each has what it has shown to be good for
 
   void begin(std::string cause);
   bool note_stretch(double seconds_a_step);

@@ -12,7 +12,8 @@
 namespace tandem {
 namespace {
 
-constexpr double kFlopsPerUs = 3e4, kBytesPerUs = 5e4;  // of one core and its cache, about: only the order of magnitude counts
+constexpr double kFlopsPerUs = 3e4,
+                 kBytesPerUs = 5e4;  // of one core and its cache, about: only the order of magnitude counts
 constexpr double kLeastUs = 1;    // less is done before another core has heard of it
 constexpr double kMostUs = 30;    // more is shared out by the kernel itself
 constexpr double kLeastGainUs = 4;  // what waking another core has to save
@@ -57,9 +58,11 @@ class Bundler {
 
   std::vector<Step>& steps() { return list_.steps; }
 
-  /// Each of N cores takes every Nth of the last `count` steps: in the next bundle those that read their results have the same places.
+  /// Each of N cores takes every Nth of the last `count` steps: in the next bundle those that read their results have
+  /// the same places.
   void share_out(std::size_t count) {
-    const std::size_t parts = std::min(count, static_cast<std::size_t>(std::max(2, Cores::process().threads())));  // one now may be two later
+    const std::size_t parts =
+        std::min(count, static_cast<std::size_t>(std::max(2, Cores::process().threads())));  // one now may be two later
     if (count < 2) return;
     for (std::size_t i = 0; i < count; ++i) {
       Step& step = ordered_[ordered_.size() - count + i];
@@ -114,8 +117,8 @@ class Bundler {
   const Graph& graph_;
   StepList& list_;
   std::vector<std::int32_t> made_by_;  // by node: the step
-  std::vector<double> cost_us_;        // by step
-  std::vector<char> placed_;           // by step
+  std::vector<double> cost_us_;  // by step
+  std::vector<char> placed_;  // by step
   std::vector<Step> ordered_;
 };
 
@@ -131,7 +134,8 @@ void join_updates(std::vector<Step>& steps) {
   }
   auto next = std::ranges::copy(others, begin).out;
   for (auto& [key, members] : groups) {
-    const std::size_t most = std::min(kMostTogether, dynamic_cast<const JoinableKernel&>(*members[0].call->kernel).most_joined());
+    const std::size_t most =
+        std::min(kMostTogether, dynamic_cast<const JoinableKernel&>(*members[0].call->kernel).most_joined());
     for (std::size_t m = 0; m < members.size(); ++m)
       members[m].together = m % most ? 0 : static_cast<std::uint32_t>(std::min(most, members.size() - m));
     next = std::ranges::copy(members, next).out;

@@ -66,10 +66,12 @@ class DeviceSample {
 
   DeviceSample(EagerTimer* timer, const PreparedCall& call) : call_(call) {
     thread_local SampleClock clock(kMeanDistance);
-    if (clock.due() && timer && timer->start(call)) [[unlikely]] timer_ = timer;
+    if (clock.due() && timer && timer->start(call)) [[unlikely]]
+      timer_ = timer;
   }
   ~DeviceSample() {
-    if (timer_) [[unlikely]] timer_->ended(call_, given_);
+    if (timer_) [[unlikely]]
+      timer_->ended(call_, given_);
   }
   DeviceSample(const DeviceSample&) = delete;
   void given() { given_ = true; }
@@ -110,7 +112,8 @@ void execute_on_device(const PreparedCall& prepared, OpCall& call, EagerTimer* t
   prepared.kernel->run(args);
   sample.given();
   event_ring().record(prepared.decision, start, ticks());
-  if (check_numerics()) [[unlikely]] require_finite(prepared, args);
+  if (check_numerics()) [[unlikely]]
+    require_finite(prepared, args);
 }
 
 void execute(const PreparedCall& prepared, OpCall& call, EagerTimer* timer) {
@@ -130,8 +133,10 @@ void execute(const PreparedCall& prepared, OpCall& call, EagerTimer* timer) {
   prepared.kernel->run(args);
   const std::uint64_t end = ticks();
   event_ring().record(prepared.decision, start, end);
-  if (end - start > kLongTicks && timer) [[unlikely]] sample_host(*timer, prepared, start, end);
-  if (check_numerics()) [[unlikely]] require_finite(prepared, args);
+  if (end - start > kLongTicks && timer) [[unlikely]]
+    sample_host(*timer, prepared, start, end);
+  if (check_numerics()) [[unlikely]]
+    require_finite(prepared, args);
 }
 
 }  // namespace
@@ -140,7 +145,8 @@ namespace {
 
 /// Where the operands lie.
 struct OperandHomes {
-  const DeviceName* largest = nullptr;  // the device in whose own memory the largest one lies; null when that is the host's
+  const DeviceName* largest =
+      nullptr;  // the device in whose own memory the largest one lies; null when that is the host's
   bool several = false;                 // they lie in different memories
 };
 
@@ -168,10 +174,13 @@ bool lend_block(const PreparedCall& prepared, OpCall& call) {
   Storage& storage = whole.storage();
   const TensorSpec& spec = prepared.outputs[0];
   const std::size_t bytes = spec.bytes();
-  if (bytes < kLeastBytes || bytes * kLeastShare < storage.bytes() || !prepared.device->memory().is_host() || !storage.space().is_host()) return false;
+  if (bytes < kLeastBytes || bytes * kLeastShare < storage.bytes() || !prepared.device->memory().is_host() ||
+      !storage.space().is_host())
+    return false;
   const std::int64_t at = call.op.block_at(whole.shape(), spec.shape(), call.attrs);
   if (at < 0) return false;
-  auto* begin = const_cast<char*>(static_cast<const char*>(storage.host())) + static_cast<std::size_t>(at) * dtype_size(spec.dtype());
+  auto* begin = const_cast<char*>(static_cast<const char*>(storage.host())) +
+                static_cast<std::size_t>(at) * dtype_size(spec.dtype());
   call.outputs[0] = lent_tensor(spec, begin, prepared.decision, [kept = whole.impl()->storage] {});
   return true;
 }
@@ -196,7 +205,8 @@ void EagerDispatcher::run(OpCall& call) {
 }
 
 void EagerDispatcher::find_and_execute(OpCall& call) {
-  if (call.op.execute) [[unlikely]] return call.op.execute(call);
+  if (call.op.execute) [[unlikely]]
+    return call.op.execute(call);
   const OperandHomes homes = operand_homes(call);  // looks at every operand: a symbolic one ends here
   if (!call.requested) call.near = homes.largest;
   thread_local FrontCache front;
@@ -215,7 +225,8 @@ void EagerDispatcher::find_and_execute(OpCall& call) {
   // An op run from inside the kernel could replace the slot; kernels run no ops, so a plain reference will do.
   const PreparedCall& prepared = *slot.call;
   const WithoutLock others(slot.takes_long);
-  if (prepared.stay.there && (prepared.stay.loss_us > 0 || homes.several)) [[unlikely]] return stay_or_move(prepared, call);
+  if (prepared.stay.there && (prepared.stay.loss_us > 0 || homes.several)) [[unlikely]]
+    return stay_or_move(prepared, call);
   run_prepared(prepared, call);
 }
 
@@ -227,7 +238,8 @@ void EagerDispatcher::note_large_work(double us) {
 }
 
 void EagerDispatcher::stay_or_move(const PreparedCall& prepared, OpCall& call) {
-  if (prepared.stay.there->lost()) [[unlikely]] return run_prepared(*find_or_prepare(call, hash_of(call)), call);
+  if (prepared.stay.there->lost()) [[unlikely]]
+    return run_prepared(*find_or_prepare(call, hash_of(call)), call);
   if (prepared.stay.there == prepared.device) {  // the only one known: what could be lost is added up
     const float us = prepared.stay.loss_us;
     run_prepared(prepared, call);
@@ -244,7 +256,8 @@ void EagerDispatcher::stay_or_move(const PreparedCall& prepared, OpCall& call) {
 }
 
 void EagerDispatcher::run_prepared(const PreparedCall& prepared, OpCall& call) {
-  if (log_device_placement()) [[unlikely]] log_placement(*prepared.decision);
+  if (log_device_placement()) [[unlikely]]
+    log_placement(*prepared.decision);
   if (call.op.view) {
     call.outputs[0] = call.inputs[0]->sharing(prepared.outputs[0], prepared.decision);
     return;
@@ -257,7 +270,8 @@ void EagerDispatcher::run_prepared(const PreparedCall& prepared, OpCall& call) {
     const bool device_is_full = error.code() == ErrorCode::out_of_memory && prepared.device != &devices_.host_device();
     if (!device_is_full || !soft_placement() || !spill_enabled()) throw;
     // Not kept in the cache: there may be room the next time.
-    execute(*prepare(call, devices_, {.chosen = DeviceChoice{&devices_.host_device(), ReasonCode::memory}}), call, asks);
+    execute(*prepare(call, devices_, {.chosen = DeviceChoice{&devices_.host_device(), ReasonCode::memory}}), call,
+            asks);
   }
 }
 
@@ -269,7 +283,8 @@ void EagerDispatcher::forget_lost_devices() {
 
 std::shared_ptr<const PreparedCall> EagerDispatcher::find_or_prepare(const OpCall& call, std::uint64_t hash) {
   // One may have gone without any op having met it: in a process that was forked.
-  if (std::ranges::any_of(devices_.known(), [](const Device* device) { return device->lost(); })) [[unlikely]] forget_lost_devices();
+  if (std::ranges::any_of(devices_.known(), [](const Device* device) { return device->lost(); })) [[unlikely]]
+    forget_lost_devices();
   PlacementRules rules;
   {
     std::lock_guard lock(mutex_);
@@ -291,7 +306,8 @@ std::shared_ptr<const PreparedCall> EagerDispatcher::prepare_placed(const OpCall
   const Cost work = cost_of(call);
   if (devices_.known().size() == 1) {
     auto prepared = prepare(call, devices_, rules);
-    if (const double us = large_work_us(work); us > 0 && !devices_.searched()) prepared->stay = {.there = prepared->device, .loss_us = static_cast<float>(us)};
+    if (const double us = large_work_us(work); us > 0 && !devices_.searched())
+      prepared->stay = {.there = prepared->device, .loss_us = static_cast<float>(us)};
     return prepared;
   }
   rules.placed = true;

@@ -60,7 +60,8 @@ bool is_trivial(const Cost& work) { return work.flops < 1e5 && work.bytes < 6553
 
 double large_work_us(const Cost& work) {
   constexpr double kCoreGflops = 30, kGbPerSecond = 10, kEnoughUs = 1000;
-  const double flops_us = work.flops / (kCoreGflops * 1e3 * Cores::process().threads()), bytes_us = work.bytes / (kGbPerSecond * 1e3);
+  const double flops_us = work.flops / (kCoreGflops * 1e3 * Cores::process().threads()),
+               bytes_us = work.bytes / (kGbPerSecond * 1e3);
   const double us = std::max(flops_us, bytes_us);
   return us >= kEnoughUs ? us : 0;
 }
@@ -79,7 +80,8 @@ EagerChoice weigh(const OpCall& call, DeviceRegistry& devices, const Machine& ma
   const ReasonCode reason = gain <= 0 ? why_here(mine->cost, best->cost) : ReasonCode::near_its_data;
   const auto to_there = way(machine, *here, *best->device), to_here = way(machine, *best->device, *here);
   if (!to_there || !to_here) return {{here, reason}, {}};
-  return {{here, reason}, {.there = best->device, .loss_us = static_cast<float>(gain), .to_there = *to_there, .to_here = *to_here}};
+  return {{here, reason},
+          {.there = best->device, .loss_us = static_cast<float>(gain), .to_there = *to_there, .to_here = *to_here}};
 }
 
 bool should_move(const OpCall& call, Device& here, const Stay& stay, float& lost) {
@@ -90,7 +92,8 @@ bool should_move(const OpCall& call, Device& here, const Stay& stay, float& lost
     Storage& storage = input->storage();
     before = std::max(before, storage.lost_by_staying());
     if (!storage.is_in(there)) price += stay.to_there.microseconds(storage.bytes());
-    if (storage.bytes() >= kSmallBytes && !storage.is_in(here.memory())) loss += stay.to_here.microseconds(storage.bytes());
+    if (storage.bytes() >= kSmallBytes && !storage.is_in(here.memory()))
+      loss += stay.to_here.microseconds(storage.bytes());
   }
   if (loss <= 0) return lost = 0, false;
   lost = before + loss;

@@ -22,8 +22,8 @@ bool is_trivial(const Cost& work);
 /// Roughly what the CPU takes for it, when that is enough for a GPU to be of use; else 0.
 double large_work_us(const Cost& work);
 
-/// Adds this call's loss to that of its operands, with what has to be copied to `here` first. True: moving them to `stay.there` has
-/// become cheaper than staying.
+/// Adds this call's loss to that of its operands, with what has to be copied to `here` first. True: moving them to
+/// `stay.there` has become cheaper than staying.
 bool should_move(const OpCall& call, Device& here, const Stay& stay, float& lost);
 
 }  // namespace tandem

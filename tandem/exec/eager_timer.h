@@ -15,8 +15,8 @@ class EagerTimer {
   virtual void ended(const PreparedCall& call, bool given) = 0;
 };
 
-/// Counts down to the next run of a thread that is looked at. The distances vary, so that a loop of ops does not show the same
-/// one every time.
+/// Counts down to the next run of a thread that is looked at. The distances vary, so that a loop of ops does not show
+/// the same one every time.
 class SampleClock {
  public:
   explicit SampleClock(unsigned mean) : mean_(mean), left_(mean) {}

@@ -32,7 +32,8 @@ Frame::Frame(const Plan& plan)
   }
 }
 
-void Frame::run(std::span<const TensorRef> arguments, std::span<Tensor> results, std::span<Tensor* const> own, RunTimes* times) {
+void Frame::run(std::span<const TensorRef> arguments, std::span<Tensor> results, std::span<Tensor* const> own,
+                RunTimes* times) {
   times_ = times;
   WriteLocks locks(plan_.writes_);
   begin(arguments, own);
@@ -145,12 +146,14 @@ void Frame::execute_lane(std::size_t lane) {
 /// A device that fails in the middle, on purpose.
 void Frame::watch_devices() const {
   for (const Device* device : plan_.own_memory_)
-    if (fault(Fault::plan_device)) fail(ErrorCode::device_failed, "a step failed on ", device->name().short_name(), ": made to fail");
+    if (fault(Fault::plan_device))
+      fail(ErrorCode::device_failed, "a step failed on ", device->name().short_name(), ": made to fail");
 }
 
 void Frame::run_kernels(std::uint32_t from, std::uint32_t to) {
   if (from >= to) return;
-  if (times_) [[unlikely]] return run_timed(from, to);
+  if (times_) [[unlikely]]
+    return run_timed(from, to);
   void** operands = operands_.data();
   const bool checked = check_numerics();
   const bool events = events_enabled();
@@ -174,7 +177,8 @@ void Frame::run_kernels(std::uint32_t from, std::uint32_t to) {
         ring.record(at->call->decision, start, end);
         start = end;
       }
-      if (checked) [[unlikely]] require_finite(*at->call, args);
+      if (checked) [[unlikely]]
+        require_finite(*at->call, args);
     }
   } catch (const Error& error) {
     rethrow_naming(error, at->call->decision->op);
@@ -186,7 +190,9 @@ void Frame::run_joined(const Plan::Instruction* first) {
   const bool checked = check_numerics();
   together_.resize(first->together);
   for (std::uint32_t i = 0; i < first->together; ++i) {
-    together_[i] = {operands_.data() + first[i].inputs, operands_.data() + first[i].outputs, {words_.data() + first[i].words, first[i].word_count}};
+    together_[i] = {operands_.data() + first[i].inputs,
+                    operands_.data() + first[i].outputs,
+                    {words_.data() + first[i].words, first[i].word_count}};
     if (!checked || first->told) continue;
     // One after the other: later ones may overwrite what earlier ones made.
     first[i].kernel->run(together_[i]);
@@ -215,7 +221,8 @@ void Frame::perform_for(const Plan::Action& action, WorkingSet& held) {
   }
 }
 
-/// As run_kernels, so that a step that is timed takes as long as any other; and devices learn which op their work belongs to.
+/// As run_kernels, so that a step that is timed takes as long as any other; and devices learn which op their work
+/// belongs to.
 void Frame::run_timed(std::uint32_t from, std::uint32_t to) {
   const double us_per_tick = nanoseconds_per_tick() / 1e3;
   const InPlan in_plan;
@@ -225,7 +232,8 @@ void Frame::run_timed(std::uint32_t from, std::uint32_t to) {
       at += at->together - 1;
       continue;
     }
-    const KernelArgs args{operands_.data() + at->inputs, operands_.data() + at->outputs, {words_.data() + at->words, at->word_count}};
+    const KernelArgs args{
+        operands_.data() + at->inputs, operands_.data() + at->outputs, {words_.data() + at->words, at->word_count}};
     Device& device = *at->call->device;
     device.set_running(at->call->decision);
     const std::uint64_t start = ticks();
@@ -239,7 +247,8 @@ void Frame::run_timed(std::uint32_t from, std::uint32_t to) {
     event_ring().record(at->call->decision, start, end);
     const bool here = device.memory().is_host();
     times_->ops.push_back({at->call, here ? us_per_tick * static_cast<double>(end - start) : 0});
-    if (check_numerics()) [[unlikely]] require_finite(*at->call, args);
+    if (check_numerics()) [[unlikely]]
+      require_finite(*at->call, args);
   }
 }
 
@@ -262,7 +271,8 @@ void Frame::bind(std::uint32_t first, std::uint32_t last, const void* address) {
 
 /// Does nobody else know the bytes?
 static bool is_alone(const Tensor& tensor, const MemorySpace& space) {
-  return tensor.unchecked()->use_count() == 1 && tensor.storage().use_count() == 1 && &tensor.storage().space() == &space;
+  return tensor.unchecked()->use_count() == 1 && tensor.storage().use_count() == 1 &&
+         &tensor.storage().space() == &space;
 }
 
 Tensor Frame::made(const Plan::Action& action) {
@@ -313,8 +323,12 @@ void Frame::perform_call(const Plan::Call& call) {
     inputs.emplace_back(ours && !is_view ? tensor : held.back());
   }
   Tensors outputs(call.outputs.size());
-  OpCall op_call{.op = *call.op, .inputs = inputs, .attrs = call.attrs, .outputs = outputs,
-                 .requested = call.requested ? &*call.requested : nullptr, .near = call.near ? &*call.near : nullptr,
+  OpCall op_call{.op = *call.op,
+                 .inputs = inputs,
+                 .attrs = call.attrs,
+                 .outputs = outputs,
+                 .requested = call.requested ? &*call.requested : nullptr,
+                 .near = call.near ? &*call.near : nullptr,
                  .owner = &call.owner};
   const auto execute = [&] { call.op->execute(op_call); };
   if (EffectLog* log = call.op->like == &effects_op ? EffectLog::current() : nullptr) log->once(outputs, execute);
@@ -325,7 +339,8 @@ void Frame::perform_call(const Plan::Call& call) {
   }
 }
 
-/// Results and new values of variables survive the device that has made them, and it fails, if it does, before variables are replaced.
+/// Results and new values of variables survive the device that has made them, and it fails, if it does, before
+/// variables are replaced.
 void Frame::bring_results() {
   const auto bring = [this](const Tensor& tensor) {
     if (tensor.defined() && !tensor.storage().space().is_host()) held_.read(tensor, host_memory());
@@ -346,7 +361,8 @@ void Frame::open_writes() {
     if (!ours) target = Tensor::uninitialized(write.output.spec, *write.space, write.output.decision);
     else if (write.also_given) target = old.sharing(write.output.spec, write.output.decision);
     Storage& bytes = target.defined() ? target.storage() : old.storage();
-    if (ours) held_.read(bytes, *write.space);  // the old value may have been evicted, and is read by what overwrites it
+    if (ours)
+      held_.read(bytes, *write.space);  // the old value may have been evicted, and is read by what overwrites it
     bind(write.first, write.last, held_.write(bytes, *write.space));
   }
 }
@@ -358,11 +374,14 @@ Tensor Frame::output(const Plan::Output& output) const {
   return tensor.sharing(output.spec, output.decision ? output.decision : tensor.impl()->decision);
 }
 
-/// A variable keeps its tensor where the new bytes are in it already, or a few are copied there, and nobody else knows it.
+/// A variable keeps its tensor where the new bytes are in it already, or a few are copied there, and nobody else knows
+/// it.
 Tensor Frame::new_value(const Plan::Write& write) const {
   const Tensor& old = write.cell->value;
   if (write.copied)
-    return is_alone(old, *write.space) ? Tensor() : write.cell->own(Tensor::uninitialized(write.output.spec, *write.space, write.output.decision));
+    return is_alone(old, *write.space)
+               ? Tensor()
+               : write.cell->own(Tensor::uninitialized(write.output.spec, *write.space, write.output.decision));
   return write.in_place && !tensors_[write.output.slot].defined() ? Tensor() : write.cell->own(output(write.output));
 }
 
@@ -378,7 +397,8 @@ void Frame::commit() {
     if (new_values_[i].defined()) value = std::exchange(new_values_[i], {});
     else value.impl()->decision = write.output.decision;
     if (write.copied)
-      std::memcpy(value.storage().address(), static_cast<const char*>(arenas_[write.arena].address()) + write.offset, write.output.spec.bytes());
+      std::memcpy(value.storage().address(), static_cast<const char*>(arenas_[write.arena].address()) + write.offset,
+                  write.output.spec.bytes());
   }
 }
 

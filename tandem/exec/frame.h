@@ -15,9 +15,10 @@ class Frame {
   explicit Frame(const Plan& plan);
 
   /// Arguments that are the run's own are moved from.
-  void run(std::span<const TensorRef> arguments, std::span<Tensor> results, std::span<Tensor* const> own, RunTimes* times);
-  /// Starts to copy what the host has of a later run's values to the devices that will read it. `value_of`: null for what is
-  /// not known yet.
+  void run(std::span<const TensorRef> arguments, std::span<Tensor> results, std::span<Tensor* const> own,
+           RunTimes* times);
+  /// Starts to copy what the host has of a later run's values to the devices that will read it. `value_of`: null for
+  /// what is not known yet.
   static void start_copies(const Plan& plan, const std::function<const Tensor*(const Plan::Slot&)>& value_of);
   /// Lets go of everything that belongs to one run.
   void clear();

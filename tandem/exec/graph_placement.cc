@@ -31,7 +31,8 @@ std::int64_t bytes_of(const Node& node) {
 
 std::string saved_text(double us) {
   std::ostringstream out;
-  out << std::setprecision(3) << (us >= 1e3 ? us / 1e3 : us) << (us >= 1e3 ? " ms" : " us");  // below 1000: three digits are enough
+  out << std::setprecision(3) << (us >= 1e3 ? us / 1e3 : us)
+      << (us >= 1e3 ? " ms" : " us");  // below 1000: three digits are enough
   return out.str();
 }
 
@@ -42,9 +43,13 @@ constexpr std::string_view kControl = "control";
 /// read) have no node there.
 class Question {
  public:
-  Question(const Graph& graph, const GraphSetting& setting) : graph_(graph), setting_(setting), machine_(setting.machine) {
+  Question(const Graph& graph, const GraphSetting& setting)
+      : graph_(graph),
+        setting_(setting),
+        machine_(setting.machine) {
     for (const MachineDevice& device : machine_.devices) {
-      const auto found = std::ranges::find_if(setting.devices, [&](const Device* d) { return d->name().short_name() == device.name; });
+      const auto found =
+          std::ranges::find_if(setting.devices, [&](const Device* d) { return d->name().short_name() == device.name; });
       here_.push_back(found == setting.devices.end() ? nullptr : *found);
     }
     for (const Graph::Write& write : graph.writes) written_.insert(write.cell.get());
@@ -123,7 +128,8 @@ class Question {
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n)
       if (graph_.nodes[n].op == &variable_op) variables[graph_.nodes[n].cell.get()] = static_cast<std::int32_t>(n);
     for (const Graph::Write& write : graph_.writes)
-      if (const auto found = variables.find(write.cell.get()); found != variables.end()) join(at(found->second), write.value);
+      if (const auto found = variables.find(write.cell.get()); found != variables.end())
+        join(at(found->second), write.value);
   }
 
   void join(std::size_t source, GraphValue made) {
@@ -144,7 +150,8 @@ class Question {
     std::vector<std::string>& kernels = kernels_[static_cast<std::int32_t>(question_.nodes.size())];
     kernels.resize(machine_.devices.size());
     for (std::size_t d = 0; d < machine_.devices.size(); ++d) {
-      if (has_effects(node) && d > 0) place.refusals.push_back({machine_.devices[d].name, "what it does besides computing happens on the host"});
+      if (has_effects(node) && d > 0)
+        place.refusals.push_back({machine_.devices[d].name, "what it does besides computing happens on the host"});
       if (node.op->execute) kernels[d] = kControl;
       if (!here_[d] || node.op->execute) continue;
       std::vector<Candidate> asked;
@@ -152,15 +159,16 @@ class Question {
       else place.refusals.push_back({machine_.devices[d].name, asked.back().refusal});
     }
     if (const DeviceName* wanted = asks(node)) request(*wanted, place);
-    else if (!setting_.only.empty()) place.requested = refuses(place, setting_.only) ? machine_.devices[0].name : setting_.only;
+    else if (!setting_.only.empty())
+      place.requested = refuses(place, setting_.only) ? machine_.devices[0].name : setting_.only;
   }
 
   static bool refuses(const PlaceNode& place, const std::string& device) {
     return std::ranges::any_of(place.refusals, [&](const auto& r) { return r.device == device; });
   }
 
-  static const Kernel* kernel_of(const Node& node, std::span<const TensorSpec* const> inputs, const Specs& outputs, Device& device,
-                                 std::vector<Candidate>& asked) {
+  static const Kernel* kernel_of(const Node& node, std::span<const TensorSpec* const> inputs, const Specs& outputs,
+                                 Device& device, std::vector<Candidate>& asked) {
     const auto in = operands(inputs);
     std::vector<Operand> out;
     for (const TensorSpec& spec : outputs) out.emplace_back(spec);
@@ -175,7 +183,8 @@ class Question {
     const bool there = device && (here_[at(*device)] || !setting_.only_here);
     if (there && !refused) return;
     const ReasonCode missing = setting_.registry ? setting_.registry->why_missing(wanted) : ReasonCode::device_missing;
-    gave_way_.push_back({static_cast<std::int32_t>(question_.nodes.size()), there ? ReasonCode::no_kernel : missing, place.requested});
+    gave_way_.push_back(
+        {static_cast<std::int32_t>(question_.nodes.size()), there ? ReasonCode::no_kernel : missing, place.requested});
     place.requested = machine_.devices[0].name;
   }
 
@@ -189,7 +198,11 @@ class Question {
 
   Explanation explained(const Schedule& schedule) const {
     Explanation all = explain(schedule, question_, machine_);
-    Explanation e{.crossings = std::move(all.crossings), .devices = std::move(all.devices), .makespan_us = all.makespan_us, .optimal = all.optimal, .doubt = std::move(all.doubt)};
+    Explanation e{.crossings = std::move(all.crossings),
+                  .devices = std::move(all.devices),
+                  .makespan_us = all.makespan_us,
+                  .optimal = all.optimal,
+                  .doubt = std::move(all.doubt)};
     std::vector<std::int32_t> record_of(question_.nodes.size(), -1);
     for (std::size_t p = 0; p < question_.nodes.size(); ++p) {
       const Node& node = graph_.nodes[at(node_of_[p])];
@@ -234,8 +247,10 @@ class Question {
   std::string remedy(const Node& node, std::int32_t p, const Placement& placed) const {
     const auto given = input_specs(graph_, node);
     Specs inputs, outputs;
-    for (const TensorSpec* spec : given) inputs.emplace_back(spec->dtype() == DType::f64 ? DType::f32 : spec->dtype(), spec->shape());
-    for (const TensorSpec& spec : node.outputs) outputs.emplace_back(spec.dtype() == DType::f64 ? DType::f32 : spec.dtype(), spec.shape());
+    for (const TensorSpec* spec : given)
+      inputs.emplace_back(spec->dtype() == DType::f64 ? DType::f32 : spec->dtype(), spec->shape());
+    for (const TensorSpec& spec : node.outputs)
+      outputs.emplace_back(spec.dtype() == DType::f64 ? DType::f32 : spec.dtype(), spec.shape());
     std::vector<const TensorSpec*> specs;
     for (const TensorSpec& spec : inputs) specs.push_back(&spec);
     const OpWork work = work_of(*node.op, specs, node.attrs, outputs);
@@ -243,18 +258,24 @@ class Question {
       std::vector<Candidate> asked;
       const bool refused = refuses(question_.nodes[at(p)], machine_.devices[d].name);
       if (!refused || !here_[d] || !kernel_of(node, specs, outputs, *here_[d], asked)) continue;
-      const double saved = placed.finish_us - placed.start_us - predict(work, machine_.devices[d], machine_.measured).total();
-      if (saved > 0) return text("cast to float32: runs on ", machine_.devices[d].name, ", saves ", saved_text(saved), " a step");
+      const double saved =
+          placed.finish_us - placed.start_us - predict(work, machine_.devices[d], machine_.measured).total();
+      if (saved > 0)
+        return text("cast to float32: runs on ", machine_.devices[d].name, ", saves ", saved_text(saved), " a step");
     }
     return "";
   }
 
   /// What to ask for instead of what was asked for, or of more memory than there is.
   std::string other_remedy(const OpRecord& op, const PlaceNode& place) const {
-    if (op.reason == ReasonCode::not_visible) return text("make ", op.requested, " visible, or ask for one of ", names_here());
-    if (op.reason == ReasonCode::device_missing || op.reason == ReasonCode::device_lost) return text("ask for one of ", names_here());
+    if (op.reason == ReasonCode::not_visible)
+      return text("make ", op.requested, " visible, or ask for one of ", names_here());
+    if (op.reason == ReasonCode::device_missing || op.reason == ReasonCode::device_lost)
+      return text("ask for one of ", names_here());
     if (op.reason == ReasonCode::no_kernel && !op.requested.empty())
-      return text("ask for ", op.chosen, ", which has a kernel for it", op.transfer_us > 0 ? text("; now what it reads is copied there for ", saved_text(op.transfer_us)) : "");
+      return text(
+          "ask for ", op.chosen, ", which has a kernel for it",
+          op.transfer_us > 0 ? text("; now what it reads is copied there for ", saved_text(op.transfer_us)) : "");
     if (op.reason == ReasonCode::memory) return "a smaller batch, or a higher memory limit";
     if (op.reason != ReasonCode::requested || !place.work) return "";
     const double here = op.finish_us - op.start_us;
@@ -265,7 +286,8 @@ class Question {
       if (device.name != op.chosen && !refuses(place, device.name) && us < least) best = &device, least = us;
     }
     if (!best) return "";
-    return text("ask for no device: ", best->name, " computes it in ", saved_text(least), ", ", saved_text(here - least), " less");
+    return text("ask for no device: ", best->name, " computes it in ", saved_text(least), ", ",
+                saved_text(here - least), " less");
   }
 
   std::string names_here() const {
@@ -299,8 +321,12 @@ OpWork work_of(const OpDef& op, std::span<const TensorSpec* const> inputs, const
   const DType dtype = !inputs.empty() ? inputs[0]->dtype() : outputs.empty() ? DType::f32 : outputs[0].dtype();
   // The steps of an op that runs other ops are kernels of their own.
   const double steps = op.depth ? op.depth({op, inputs, {op, attrs}}) : 0;
-  return {.op = std::string(op.name), .dtype = dtype, .flops = work.flops, .bytes = work.bytes,
-          .depth = op.execute ? 0 : steps, .launches = op.execute ? std::max(1.0, steps) : 1};
+  return {.op = std::string(op.name),
+          .dtype = dtype,
+          .flops = work.flops,
+          .bytes = work.bytes,
+          .depth = op.execute ? 0 : steps,
+          .launches = op.execute ? std::max(1.0, steps) : 1};
 }
 
 GraphPlacement place(const Graph& graph, const GraphSetting& setting) { return Question(graph, setting).answer(); }

@@ -14,13 +14,13 @@ namespace tandem {
 /// What there is to know beside the graph.
 struct GraphSetting {
   const Machine& machine;
-  std::vector<Device*> devices = {};     // those here; one of the machine that is not here is taken to have all kernels
+  std::vector<Device*> devices = {};  // those here; one of the machine that is not here is taken to have all kernels
   const DeviceRegistry* registry = nullptr;  // knows why others are not here
-  bool only_here = true;                 // false: what if the machine were another? Then all its devices may be used
+  bool only_here = true;  // false: what if the machine were another? Then all its devices may be used
   std::optional<DeviceName> scope = {};  // for nodes that ask for no device themselves
-  std::vector<std::string> homes = {};   // by parameter: the device that holds the argument; "" or missing: the first
+  std::vector<std::string> homes = {};  // by parameter: the device that holds the argument; "" or missing: the first
   std::vector<Constraints::Slowdown> contention = {};
-  std::string only = {};                 // ops that ask for no device run there where they can, else on the first
+  std::string only = {};  // ops that ask for no device run there where they can, else on the first
 };
 
 struct GraphPlacement {
@@ -28,7 +28,7 @@ struct GraphPlacement {
     std::optional<DeviceChoice> choice = {};  // none: asked for a device, runs nothing, or the device is not here
     double start_us = 0;
   };
-  std::vector<Op> ops;      // by node of the graph
+  std::vector<Op> ops;  // by node of the graph
   Explanation explanation;  // of the ops that run, in the order of the graph
   std::shared_ptr<const Graph> graph = {};  // the one that was placed, where it is not the one given: it was split
 };

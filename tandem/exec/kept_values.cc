@@ -16,7 +16,8 @@ namespace {
 constexpr double kBetweenPoints = 1e9, kUntilLooked = 5e7;  // ns
 
 bool whole(const Tensors& values) {
-  return !values.empty() && std::ranges::all_of(values, [](const Tensor& value) { return Residency::is_whole(value.storage()); });
+  return !values.empty() &&
+         std::ranges::all_of(values, [](const Tensor& value) { return Residency::is_whole(value.storage()); });
 }
 
 bool any_whole(const Tensors& values) {
@@ -69,7 +70,8 @@ struct Register {
   /// Has a run left it there, and not the program itself?
   bool is_left(const Cell& cell) const {
     const Storage* const now = &cell.value.storage();
-    return std::ranges::any_of(plans, [&](const auto& entry) { return std::ranges::find(entry.second.left, now) != entry.second.left.end(); });
+    return std::ranges::any_of(
+        plans, [&](const auto& entry) { return std::ranges::find(entry.second.left, now) != entry.second.left.end(); });
   }
 };
 Register& all() {
@@ -93,12 +95,14 @@ std::vector<std::unique_lock<std::mutex>> lock_all(const Kept& kept) {
 /// What the program itself has assigned since, and was lost, has no value to go back to.
 void go_back(Kept& kept) {
   const bool to_latest = whole(kept.latest) || (kept.good.empty() && any_whole(kept.latest));
-  const std::string who = text("variable '", kept.cells[0]->name(), "' and ", kept.cells.size() - 1, " others were lost on a device that failed");
+  const std::string who = text("variable '", kept.cells[0]->name(), "' and ", kept.cells.size() - 1,
+                               " others were lost on a device that failed");
   if (!to_latest && kept.good.empty()) {
     log(LogLevel::error, text(who, ", and nothing is kept of them; assign them or load weights"));
     return;
   }
-  log(LogLevel::warning, text(who, ". They are again what they were ", to_latest ? "" : "more than ", kept.runs, " steps or ", kept.age() / 1e9, " s ago"));
+  log(LogLevel::warning, text(who, ". They are again what they were ", to_latest ? "" : "more than ", kept.runs,
+                              " steps or ", kept.age() / 1e9, " s ago"));
   if (to_latest) kept.good = std::move(kept.latest);
   kept.latest.clear();
   for (std::size_t i = 0; i < kept.cells.size(); ++i) {
@@ -111,7 +115,8 @@ void go_back(Kept& kept) {
 }
 
 bool is_lost(const Kept& kept) {
-  return std::ranges::any_of(kept.cells, [](const Ref<Cell>& cell) { return !Residency::is_whole(cell->value.storage()); });
+  return std::ranges::any_of(kept.cells,
+                             [](const Ref<Cell>& cell) { return !Residency::is_whole(cell->value.storage()); });
 }
 
 }  // namespace

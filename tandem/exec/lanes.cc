@@ -49,7 +49,8 @@ class LaneThreads {
   void start() {
     const std::size_t lane = workers_.size() + 1;
     const int seen = round_.load();
-    workers_.push_back(start_thread(ThreadRole::compute, text("lane", lane), [this, lane, seen] { serve(lane, seen); }));
+    workers_.push_back(
+        start_thread(ThreadRole::compute, text("lane", lane), [this, lane, seen] { serve(lane, seen); }));
   }
 
   void serve(std::size_t lane, int seen) {

@@ -7,8 +7,9 @@ Graph with_lock(const Graph& graph, const LockedFunction& function) {
   for (const LockedOp& locked : function.ops) {
     const auto at = static_cast<std::size_t>(locked.node);
     if (at >= out.nodes.size() || out.nodes[at].op->name != locked.op)
-      fail(ErrorCode::invalid_argument, "the placement lock says that node ", locked.node, " of ", function.name, " is ", locked.op, ", it is ",
-           at < out.nodes.size() ? out.nodes[at].op->name : "not there", "; write the lock anew");
+      fail(ErrorCode::invalid_argument, "the placement lock says that node ", locked.node, " of ", function.name,
+           " is ", locked.op, ", it is ", at < out.nodes.size() ? out.nodes[at].op->name : "not there",
+           "; write the lock anew");
     out.nodes[at].requested = DeviceName::parse(locked.device);
   }
   return out;

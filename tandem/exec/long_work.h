@@ -1,4 +1,5 @@
-// Work that takes so long that others should go on meanwhile: who holds a lock for them, as Python does, gives it up for the time.
+// Work that takes so long that others should go on meanwhile: who holds a lock for them, as Python does, gives it up
+// for the time.
 #pragma once
 #include <utility>
 
@@ -6,8 +7,8 @@
 
 namespace tandem {
 
-/// Whether work should take more than 20 µs, with what a core does at least: giving a lock up and taking it again is then little
-/// beside it.
+/// Whether work should take more than 20 µs, with what a core does at least: giving a lock up and taking it again is
+/// then little beside it.
 inline bool takes_long(const Cost& work) {
   constexpr double kMicroseconds = 20, kFlopsAMicrosecond = 20e3, kBytesAMicrosecond = 10e3;
   return work.flops > kMicroseconds * kFlopsAMicrosecond || work.bytes > kMicroseconds * kBytesAMicrosecond;

@@ -22,8 +22,8 @@ bool may_overwrite(const Node& node, std::size_t i, const TensorSpec& input, con
   const TensorSpec& output = node.outputs[0];
   if (changes_some(node)) return i == 0 && space.is_host() && input == output;
   if (i < 32 && (node.op->in_place >> i & 1) && i == 0) return input == output;
-  return (node.op->scalar || is_fused_elementwise(*node.op)) && node.outputs.size() == 1 && input.shape() == output.shape() &&
-         dtype_size(input.dtype()) == dtype_size(output.dtype());
+  return (node.op->scalar || is_fused_elementwise(*node.op)) && node.outputs.size() == 1 &&
+         input.shape() == output.shape() && dtype_size(input.dtype()) == dtype_size(output.dtype());
 }
 
 }  // namespace
@@ -31,7 +31,12 @@ bool may_overwrite(const Node& node, std::size_t i, const TensorSpec& input, con
 class Lowering {
  public:
   Lowering(const Graph& graph, const LowerOptions& options)
-      : graph_(graph), options_(options), plan_(new Plan), list_(list_steps(graph, options)), steps_(list_.steps), homes_(graph, list_) {
+      : graph_(graph),
+        options_(options),
+        plan_(new Plan),
+        list_(list_steps(graph, options)),
+        steps_(list_.steps),
+        homes_(graph, list_) {
     plan_->placement_ = options.placement;
     plan_->prepared_ = list_.calls;
     plan_->own_memory_ = list_.own_memory;
@@ -63,7 +68,8 @@ class Lowering {
         continue;
       }
       const auto& inputs = graph_.nodes[static_cast<std::size_t>(step.node)].inputs;
-      if (!std::any_of(inputs.begin(), inputs.end(), [&](GraphValue input) { return home(input).read_by_host; })) continue;
+      if (!std::any_of(inputs.begin(), inputs.end(), [&](GraphValue input) { return home(input).read_by_host; }))
+        continue;
       idle_after_ = given;
       return;
     }
@@ -91,7 +97,8 @@ class Lowering {
     Plan::Slot slot{.kind = Kind::computed, .spec = node.outputs[k]};
     if (node.op == &parameter_op) slot.kind = Kind::argument;
     if (node.op == &constant_op) slot.kind = Kind::constant, slot.constant = node.constant;
-    if (node.op == &variable_op) slot.kind = Kind::variable, slot.cell = node.cell, slot.written = written.contains(node.cell.get());
+    if (node.op == &variable_op)
+      slot.kind = Kind::variable, slot.cell = node.cell, slot.written = written.contains(node.cell.get());
     return slot;
   }
 
@@ -136,7 +143,8 @@ class Lowering {
     plan_->instructions_.push_back(instruction);
     for (const Home& made : homes_.made_by(step.node))
       if (made.read_by_host && !step.commits)
-        plan_->actions_.push_back({.kind = Plan::Action::Kind::to_host, .before = count(), .tensor = made.slot, .lane = step.lane});
+        plan_->actions_.push_back(
+            {.kind = Plan::Action::Kind::to_host, .before = count(), .tensor = made.slot, .lane = step.lane});
   }
 
   /// The kernel that does the steps of a stage or bundle: cores that share them, or a device in one launch.
@@ -151,7 +159,8 @@ class Lowering {
 
   const JoinedKernel* staged(std::size_t first) {
     std::vector<StageKernel::Op> ops;
-    for (std::size_t s = first; s < first + steps_[first].together; ++s) ops.push_back({steps_[s].call.get(), steps_[s].share});
+    for (std::size_t s = first; s < first + steps_[first].together; ++s)
+      ops.push_back({steps_[s].call.get(), steps_[s].share});
     auto stage = std::make_unique<StageKernel>(std::move(ops), steps_[first].parts, trial_);
     if (!last_stage_) stage->set_first();
     last_stage_ = stage.get();
@@ -164,8 +173,11 @@ class Lowering {
     for (GraphValue input : node.inputs) {
       const Home& h = home(input);
       if (!h.crosses || h.lane == step.lane || step.commits) continue;
-      plan_->actions_.push_back({.kind = Plan::Action::Kind::await, .before = count(), .tensor = h.lane,
-                                 .first = static_cast<std::uint32_t>(h.made) + 1, .lane = step.lane});
+      plan_->actions_.push_back({.kind = Plan::Action::Kind::await,
+                                 .before = count(),
+                                 .tensor = h.lane,
+                                 .first = static_cast<std::uint32_t>(h.made) + 1,
+                                 .lane = step.lane});
       awaited_.insert(h.made);
     }
   }
@@ -184,7 +196,9 @@ class Lowering {
       bool reused = false;
       for (std::size_t i = 0; i < node.inputs.size() && k == 0 && !reused; ++i) {
         Home& old = home(node.inputs[i]);
-        if (old.stored || old.leaves || old.last_use != static_cast<std::int32_t>(s) || !(may_overwrite(node, i, graph_.spec(node.inputs[i]), *steps_[s].space) || kernel_may_overwrite(s, node, i)) ||
+        if (old.stored || old.leaves || old.last_use != static_cast<std::int32_t>(s) ||
+            !(may_overwrite(node, i, graph_.spec(node.inputs[i]), *steps_[s].space) ||
+              kernel_may_overwrite(s, node, i)) ||
             taken_over_.contains(&old) || (in_bundle(s) && old.uses > 1))  // others of the bundle may read it meanwhile
           continue;
         made.arena = old.arena, made.offset = old.offset;
@@ -210,18 +224,21 @@ class Lowering {
     return found != list_.in_place.end() && found->second == GraphValue{node, static_cast<std::int32_t>(k)};
   }
 
-  /// What changes some elements of an argument that nobody reads any more may do it there, if the caller gives the argument up.
+  /// What changes some elements of an argument that nobody reads any more may do it there, if the caller gives the
+  /// argument up.
   void take_argument(std::size_t s, const Node& node, const Home& made) {
     if (!changes_some(node) || in_bundle(s) || !plan_->lanes_.empty() || !steps_[s].space->is_host()) return;
     const GraphValue from = list_.root(node.inputs[0]);
     const Home& old = home(from);
     const bool last = old.last_use == static_cast<std::int32_t>(s) && !old.leaves;
-    if (graph_.node(from).op == &parameter_op && last && graph_.spec(from) == node.outputs[0]) over_[made.slot] = static_cast<std::int32_t>(old.slot);
+    if (graph_.node(from).op == &parameter_op && last && graph_.spec(from) == node.outputs[0])
+      over_[made.slot] = static_cast<std::int32_t>(old.slot);
   }
 
   void allocate_at(std::size_t s, const Home& made) {
     const User maker{steps_[s].space, steps_[s].lane};
-    if (auto& binding = bindings_[{made.slot, maker}]; binding.first_use < 0) binding.first_use = static_cast<std::int32_t>(bundle_);
+    if (auto& binding = bindings_[{made.slot, maker}]; binding.first_use < 0)
+      binding.first_use = static_cast<std::int32_t>(bundle_);
     allocated_.emplace(made.slot, maker);
   }
 
@@ -269,7 +286,8 @@ class Lowering {
       if (h->made < 0 || h->leaves) continue;
       if (h->crosses) continue;  // the frame lets go of it at the end
       if (h->stored)
-        plan_->actions_.push_back({.kind = Plan::Action::Kind::release, .before = count(), .tensor = h->slot, .lane = steps_[s].lane});
+        plan_->actions_.push_back(
+            {.kind = Plan::Action::Kind::release, .before = count(), .tensor = h->slot, .lane = steps_[s].lane});
       else if (!taken_over_.contains(h)) give_back(*h);
     }
   }
@@ -296,12 +314,19 @@ class Lowering {
 
   void emit_call(std::size_t s) {
     const Node& node = graph_.nodes[static_cast<std::size_t>(steps_[s].node)];
-    Plan::Call call{.op = node.op, .owner = node.owner, .attrs = node.attrs, .requested = node.requested ? node.requested : options_.scope};
+    Plan::Call call{.op = node.op,
+                    .owner = node.owner,
+                    .attrs = node.attrs,
+                    .requested = node.requested ? node.requested : options_.scope};
     PlacementRules rules = options_.rules;
-    if (!call.requested && is_placed(options_, static_cast<std::size_t>(steps_[s].node), rules)) call.near = rules.chosen->device->name();
-    for (GraphValue input : node.inputs) call.inputs.push_back(home(input).slot), call.input_specs.push_back(graph_.spec(input));
+    if (!call.requested && is_placed(options_, static_cast<std::size_t>(steps_[s].node), rules))
+      call.near = rules.chosen->device->name();
+    for (GraphValue input : node.inputs)
+      call.inputs.push_back(home(input).slot), call.input_specs.push_back(graph_.spec(input));
     for (const Home& h : homes_.made_by(steps_[s].node)) call.outputs.push_back(h.slot);
-    plan_->actions_.push_back({.kind = Plan::Action::Kind::call, .before = count(), .tensor = static_cast<std::uint32_t>(plan_->calls_.size())});
+    plan_->actions_.push_back({.kind = Plan::Action::Kind::call,
+                               .before = count(),
+                               .tensor = static_cast<std::uint32_t>(plan_->calls_.size())});
     plan_->calls_.push_back(std::move(call));
   }
 
@@ -319,18 +344,23 @@ class Lowering {
       const auto made = allocated_.find(slot);
       const bool makes = made != allocated_.end() && made->second == user;
       bindings.push_back({.kind = makes ? Plan::Action::Kind::allocate : Plan::Action::Kind::bind,
-                          .before = static_cast<std::uint32_t>(binding.first_use), .tensor = slot, .space = space,
-                          .first = first, .last = static_cast<std::uint32_t>(plan_->targets_.size()), .lane = lane});
+                          .before = static_cast<std::uint32_t>(binding.first_use),
+                          .tensor = slot,
+                          .space = space,
+                          .first = first,
+                          .last = static_cast<std::uint32_t>(plan_->targets_.size()),
+                          .lane = lane});
       if (const auto over = over_.find(slot); makes && over != over_.end()) bindings.back().over = over->second;
       if (is_known_at_once(bindings.back())) bindings.back().before = 0;
     }
     // Calls and releases keep their order; what binds comes after them and before its instruction.
     plan_->actions_.insert(plan_->actions_.end(), bindings.begin(), bindings.end());
-    std::stable_sort(plan_->actions_.begin(), plan_->actions_.end(), [](const auto& a, const auto& b) { return a.before < b.before; });
+    std::stable_sort(plan_->actions_.begin(), plan_->actions_.end(),
+                     [](const auto& a, const auto& b) { return a.before < b.before; });
   }
 
-  /// Where all is in the host's memory, addresses of what comes from outside are found before the first kernel: then nothing
-  /// stands between kernels, which costs as much as the small ones take.
+  /// Where all is in the host's memory, addresses of what comes from outside are found before the first kernel: then
+  /// nothing stands between kernels, which costs as much as the small ones take.
   bool is_known_at_once(const Plan::Action& action) const {
     return action.kind == Plan::Action::Kind::bind && plan_->slots_[action.tensor].kind != Plan::Slot::Kind::computed &&
            plan_->own_memory_.empty() && plan_->lanes_.empty();
@@ -342,7 +372,8 @@ class Lowering {
     for (std::uint32_t i = 0; i < plan_->commit_; ++i) {
       for (; at < plan_->actions_.size() && plan_->actions_[at].before <= i; ++at)
         plan_->lanes_[plan_->actions_[at].lane].push_back({.is_action = true, .index = static_cast<std::uint32_t>(at)});
-      plan_->lanes_[steps_[i].lane].push_back({.is_action = false, .index = i, .awaited = awaited_.contains(static_cast<std::int32_t>(i))});
+      plan_->lanes_[steps_[i].lane].push_back(
+          {.is_action = false, .index = i, .awaited = awaited_.contains(static_cast<std::int32_t>(i))});
     }
   }
 
@@ -362,7 +393,12 @@ class Lowering {
       if (const Home& h = home(write.value); !h.copied) ++given[h.slot];
     for (const Graph::Write& write : graph_.writes) {
       const Home& h = home(write.value);
-      Plan::Write out{.cell = write.cell, .output = output_of(write.value), .copied = h.copied, .space = h.space, .arena = h.arena, .offset = h.offset};
+      Plan::Write out{.cell = write.cell,
+                      .output = output_of(write.value),
+                      .copied = h.copied,
+                      .space = h.space,
+                      .arena = h.arena,
+                      .offset = h.offset};
       out.also_given = !h.copied && given[h.slot] > 1;
       if (const auto found = list_.in_place.find(write.cell.get()); found != list_.in_place.end()) {
         out.in_place = true;
@@ -373,7 +409,8 @@ class Lowering {
       }
       plan_->writes_.push_back(std::move(out));
     }
-    std::sort(plan_->writes_.begin(), plan_->writes_.end(), [](const auto& a, const auto& b) { return a.cell.get() < b.cell.get(); });
+    std::sort(plan_->writes_.begin(), plan_->writes_.end(),
+              [](const auto& a, const auto& b) { return a.cell.get() < b.cell.get(); });
   }
 
   void prepare_for_shortage() {
@@ -410,7 +447,7 @@ class Lowering {
   std::uint32_t bundle_ = 0;  // first instruction of the bundle that is being written down
   std::shared_ptr<StageTrial> trial_ = std::make_shared<StageTrial>();
   StageKernel* last_stage_ = nullptr;  // so far
-  std::set<std::int32_t> awaited_;    // steps that other lanes wait for
+  std::set<std::int32_t> awaited_;  // steps that other lanes wait for
   std::optional<std::size_t> idle_after_;  // the step after which the host has time
   struct HostArena {
     std::uint32_t index = 0;

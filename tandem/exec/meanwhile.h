@@ -6,8 +6,9 @@ namespace tandem {
 
 class Plan;
 
-/// While it lives, the first plan that this thread runs calls `task` once, with itself: when devices with memory of their own
-/// have got their work, and before the host waits for what they make. A plan without such a point never calls it.
+/// While it lives, the first plan that this thread runs calls `task` once, with itself: when devices with memory of
+/// their own have got their work, and before the host waits for what they make. A plan without such a point never calls
+/// it.
 class Meanwhile {
  public:
   using Task = std::function<void(const Plan&)>;

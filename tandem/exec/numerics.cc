@@ -25,7 +25,8 @@ Count count_bad(const TensorSpec& spec, const void* bytes) {
     if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
       const T* values = static_cast<const T*>(bytes);
       for (std::int64_t i = 0; i < spec.shape().elements(); ++i) {
-        const auto value = static_cast<double>(static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(values[i]));
+        const auto value =
+            static_cast<double>(static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(values[i]));
         count.nan += std::isnan(value);
         count.infinite += std::isinf(value);
       }
@@ -63,8 +64,9 @@ void require_finite(const PreparedCall& call, const KernelArgs& args) {
     if (count.nan + count.infinite == 0) continue;
     const bool fed = !all_finite(*call.device, call.key.inputs, args.inputs);
     fail(ErrorCode::not_finite, call.key.op->name, " on ", call.device->name().short_name(), " produced ",
-         count.nan ? "NaN" : "Inf", ": ", count.nan + count.infinite, " of ", spec.shape().elements(), " values of its ", spec,
-         " result are not finite", fed ? "; its operands hold such values already" : ", its operands are finite");
+         count.nan ? "NaN" : "Inf", ": ", count.nan + count.infinite, " of ", spec.shape().elements(),
+         " values of its ", spec, " result are not finite",
+         fed ? "; its operands hold such values already" : ", its operands are finite");
   }
 }
 

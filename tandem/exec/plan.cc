@@ -58,7 +58,8 @@ Plan::~Plan() {
   list.plans.erase(this);
 }
 
-void Plan::run(std::span<const TensorRef> arguments, std::span<Tensor> results, std::span<Tensor* const> own, RunTimes* times) const {
+void Plan::run(std::span<const TensorRef> arguments, std::span<Tensor> results, std::span<Tensor* const> own,
+               RunTimes* times) const {
   RunAhead::await_others(*this);
   KeptValues::restore();
   std::vector<RandomState::Call> drawn;
@@ -73,8 +74,8 @@ void Plan::run(std::span<const TensorRef> arguments, std::span<Tensor> results, 
   stepwise_->run(arguments, results, writes_, drawn);
 }
 
-bool Plan::run_at_once(std::span<const TensorRef> arguments, std::span<Tensor> results, std::span<Tensor* const> own, RunTimes* times,
-                       std::vector<RandomState::Call>& drawn) const {
+bool Plan::run_at_once(std::span<const TensorRef> arguments, std::span<Tensor> results, std::span<Tensor* const> own,
+                       RunTimes* times, std::vector<RandomState::Call>& drawn) const {
   if (log_device_placement()) [[unlikely]]
     for (const Decision* decision : decisions()) log_placement(*decision);
   struct Lease {
@@ -107,11 +108,13 @@ bool Plan::is_too_large() const {
   for (const Action& action : actions_)
     if (action.kind == Action::Kind::bind && slots_[action.tensor].kind != Slot::Kind::computed)
       needed[action.space] += slots_[action.tensor].spec.bytes();
-  return std::ranges::any_of(needed, [](const auto& need) { return !need.first->is_host() && need.second > need.first->info().limit; });
+  return std::ranges::any_of(
+      needed, [](const auto& need) { return !need.first->is_host() && need.second > need.first->info().limit; });
 }
 
 void Plan::start_copies(std::span<const Tensor> arguments) const {
-  Frame::start_copies(*this, [&](const Slot& slot) { return slot.kind == Slot::Kind::argument ? &arguments[slot.index] : nullptr; });
+  Frame::start_copies(
+      *this, [&](const Slot& slot) { return slot.kind == Slot::Kind::argument ? &arguments[slot.index] : nullptr; });
 }
 
 void Plan::drop_frames() const {

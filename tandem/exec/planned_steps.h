@@ -1,4 +1,5 @@
-// Who wants to know of graphs that were planned for a group of devices: strategies, which can compare them with one device.
+// Who wants to know of graphs that were planned for a group of devices: strategies, which can compare them with one
+// device.
 #pragma once
 #include "tandem/exec/graph_placement.h"
 #include "tandem/graph/graph.h"

@@ -67,15 +67,17 @@ std::string kinds_that_can(const KernelCall& call, std::span<Device* const> devi
 }
 
 /// TensorFlow's message, and what it leaves out: dtypes, why not, and what would help.
-[[noreturn]] void cannot_satisfy(const OpCall& call, const KernelCall& kernel_call, const Decision& decision, DeviceRegistry& devices) {
+[[noreturn]] void cannot_satisfy(const OpCall& call, const KernelCall& kernel_call, const Decision& decision,
+                                 DeviceRegistry& devices) {
   std::string refusals;
   for (const Candidate& c : decision.candidates)
     if (!c.accepted) refusals += text("; ", c.device, " ", c.kernel, ": ", c.refusal);
   const bool no_kernel = decision.reason == ReasonCode::no_kernel;
   const DeviceName& wanted = call.requested ? *call.requested : kernel_call.device->name();
   fail(no_kernel ? ErrorCode::no_kernel : ErrorCode::device_unavailable, "Could not satisfy device specification '",
-       wanted.long_name(), "'. enable_soft_placement=0. Supported device types [", kinds_that_can(kernel_call, devices.known()),
-       "]. All available devices [", device_list(devices.known()), "]. ", decision.op, "(", decision.signature, "): ",
+       wanted.long_name(), "'. enable_soft_placement=0. Supported device types [",
+       kinds_that_can(kernel_call, devices.known()), "]. All available devices [", device_list(devices.known()), "]. ",
+       decision.op, "(", decision.signature, "): ",
        no_kernel ? text("no kernel of ", wanted.short_name(), " takes it", refusals)
                  : text(wanted.short_name(), " is not there (", reason_name(decision.reason), ")"),
        "; ", decision.remedy(), ". [Op:", call.op.name, "]");

@@ -40,7 +40,8 @@ struct PreparedCall {
   Prepared kernel;  // null for a view
   const Decision* decision = nullptr;
   Stay stay = {};
-  std::shared_ptr<const OpDef> owner = {};  // of an op made at run time: while a call of it is kept, no other has its address
+  std::shared_ptr<const OpDef> owner =
+      {};  // of an op made at run time: while a call of it is kept, no other has its address
 };
 
 /// The devices there are. Discovery may be put off until a device is asked for by name.

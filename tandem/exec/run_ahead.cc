@@ -36,7 +36,8 @@ struct Handed {
   /// The numbers may be drawn again, unless others have been drawn since.
   void undo() const {
     RandomState& state = random_state();
-    if (draws > 0 && state.position().calls == first.calls + static_cast<std::int64_t>(draws)) state.set_position(first);
+    if (draws > 0 && state.position().calls == first.calls + static_cast<std::int64_t>(draws))
+      state.set_position(first);
   }
   void work() const {
     ScopedRandomState own(0);
@@ -65,7 +66,8 @@ bool asks_for_several_devices(const Graph& graph) {
 bool leaves_little_to_place(const Graph& graph) {
   const auto is_free = [](const Node& node) { return !is_source(node) && !node.requested; };
   constexpr std::ptrdiff_t kFew = 8;  // one in so many
-  return asks_for_several_devices(graph) && std::ranges::count_if(graph.nodes, is_free) * kFew <= static_cast<std::ptrdiff_t>(graph.op_count());
+  return asks_for_several_devices(graph) &&
+         std::ranges::count_if(graph.nodes, is_free) * kFew <= static_cast<std::ptrdiff_t>(graph.op_count());
 }
 
 bool RunAhead::may(const Plan& plan) {
@@ -87,18 +89,24 @@ void RunAhead::await_others(const Plan& plan) {
   for (const Plan::Write& write : plan.writes_) RunQueue::await_variable(write.cell.get(), true);
 }
 
-void RunAhead::run(const std::shared_ptr<const Plan>& plan, std::span<const TensorRef> arguments, std::span<Tensor> results, Attempts attempts) {
+void RunAhead::run(const std::shared_ptr<const Plan>& plan, std::span<const TensorRef> arguments,
+                   std::span<Tensor> results, Attempts attempts) {
   const Event promise = RunQueue::promise();
-  const auto handed = std::make_shared<Handed>(Handed{.plan = plan, .attempts = std::move(attempts), .draws = plan->draws_.size()});
+  const auto handed =
+      std::make_shared<Handed>(Handed{.plan = plan, .attempts = std::move(attempts), .draws = plan->draws_.size()});
   for (const TensorRef& argument : arguments) handed->arguments.push_back(*argument);
-  for (const Plan::Output& result : plan->results_) handed->results.push_back(promised(result.spec, result.decision, promise));
+  for (const Plan::Output& result : plan->results_)
+    handed->results.push_back(promised(result.spec, result.decision, promise));
   std::vector<RunQueue::Claim> claims;
   for (const Plan::Slot& slot : plan->slots_)
     if (slot.kind == Plan::Slot::Kind::variable) claims.push_back({slot.cell.get(), slot.written});
   for (const Plan::Write& write : plan->writes_) claims.push_back({write.cell.get(), true});
   const Tensors promises = handed->results;
-  RunQueue::hand_over({.work = [handed] { handed->work(); }, .claims = std::move(claims), .promise = promise,
-                       .take = [handed] { handed->take(); }, .undo = [handed] { handed->undo(); }});
+  RunQueue::hand_over({.work = [handed] { handed->work(); },
+                       .claims = std::move(claims),
+                       .promise = promise,
+                       .take = [handed] { handed->take(); },
+                       .undo = [handed] { handed->undo(); }});
   std::ranges::copy(promises, results.begin());
 }
 

@@ -17,10 +17,13 @@ class RunAhead {
  public:
   /// Whether nobody has to wait for a run: the plan waits for devices, does nothing but compute, and gives little.
   static bool may(const Plan& plan);
-  /// Called on RunQueue's thread with what does one run of a plan: runs that of the time, and where a device leaves, another.
+  /// Called on RunQueue's thread with what does one run of a plan: runs that of the time, and where a device leaves,
+  /// another.
   using Attempts = std::function<void(const std::function<void(const Plan&)>&)>;
-  /// Hands a run over to RunQueue's thread; the results are waited for when they are read. Without attempts there is one, of this plan.
-  static void run(const std::shared_ptr<const Plan>& plan, std::span<const TensorRef> arguments, std::span<Tensor> results, Attempts attempts = {});
+  /// Hands a run over to RunQueue's thread; the results are waited for when they are read. Without attempts there is
+  /// one, of this plan.
+  static void run(const std::shared_ptr<const Plan>& plan, std::span<const TensorRef> arguments,
+                  std::span<Tensor> results, Attempts attempts = {});
   /// Before a run by the caller itself: waits for those that were handed over and use the same variables.
   static void await_others(const Plan& plan);
 };

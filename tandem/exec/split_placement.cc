@@ -34,12 +34,14 @@ std::vector<double> times_of(const Graph& graph, const RowRegion& region, const 
     std::vector<const TensorSpec*> specs;
     for (GraphValue input : node.inputs) specs.push_back(&graph.spec(input));
     const OpWork work = work_of(*node.op, specs, node.attrs, node.outputs);
-    for (std::size_t d = 0; d < times.size(); ++d) times[d] += predict(work, setting.machine.devices[d], setting.machine.measured).total();
+    for (std::size_t d = 0; d < times.size(); ++d)
+      times[d] += predict(work, setting.machine.devices[d], setting.machine.measured).total();
   }
   for (const Constraints::Slowdown& slow : setting.contention)
     if (const auto device = setting.machine.find(slow.device)) times[static_cast<std::size_t>(*device)] *= slow.factor;
   const auto is_here = [&](const MachineDevice& device) {
-    return std::ranges::any_of(setting.devices, [&](const Device* here) { return here->name().short_name() == device.name; });
+    return std::ranges::any_of(setting.devices,
+                               [&](const Device* here) { return here->name().short_name() == device.name; });
   };
   for (std::size_t d = 0; d < times.size(); ++d)
     if (setting.only_here && !is_here(setting.machine.devices[d])) times[d] = kNowhere;
@@ -56,7 +58,8 @@ std::vector<std::size_t> side_by_side(const std::vector<double>& times, const Ma
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, {}, [&](std::size_t d) { return times[d]; });
   for (std::size_t d : order) {
-    const bool free = std::ranges::none_of(chosen, [&](std::size_t other) { return share_cores(machine.devices[d], machine.devices[other]); });
+    const bool free = std::ranges::none_of(
+        chosen, [&](std::size_t other) { return share_cores(machine.devices[d], machine.devices[other]); });
     if (free && times[d] < kNowhere) chosen.push_back(d);
   }
   return chosen;
@@ -128,7 +131,8 @@ std::vector<RowRegion> worth_trying(const Graph& graph, const GraphSetting& sett
   }
   std::ranges::stable_sort(candidates, std::greater<>(), &Candidate::us);
   std::vector<RowRegion> regions;
-  for (std::size_t i = 0; i < std::min(candidates.size(), kMostRegions); ++i) regions.push_back(std::move(candidates[i].region));
+  for (std::size_t i = 0; i < std::min(candidates.size(), kMostRegions); ++i)
+    regions.push_back(std::move(candidates[i].region));
   return regions;
 }
 
@@ -140,7 +144,8 @@ std::string ms(double us) {
 
 void note_shares(GraphPlacement& placement, double whole_us) {
   const auto shares = row_shares(*placement.graph);
-  const std::string gain = text("; the whole is predicted to take ", ms(placement.explanation.makespan_us), " instead of ", ms(whole_us));
+  const std::string gain =
+      text("; the whole is predicted to take ", ms(placement.explanation.makespan_us), " instead of ", ms(whole_us));
   for (OpRecord& op : placement.explanation.ops) {
     const auto node = static_cast<std::size_t>(op.node);
     if (joins_rows(placement.graph->nodes[node])) op.text += "; split: puts the parts together" + gain;
@@ -153,7 +158,8 @@ void note_shares(GraphPlacement& placement, double whole_us) {
 
 }  // namespace
 
-std::optional<GraphPlacement> place_split(const Graph& traced, const GraphPlacement& whole, const GraphSetting& setting) {
+std::optional<GraphPlacement> place_split(const Graph& traced, const GraphPlacement& whole,
+                                          const GraphSetting& setting) {
   const double whole_us = whole.explanation.makespan_us;
   if (setting.scope || !setting.only.empty() || setting.machine.devices.size() < 2 || whole_us < kWorthUs ||
       whole.explanation.ops.size() > kMostOps)

@@ -6,8 +6,9 @@
 
 namespace tandem {
 
-/// `traced` with the rows of a region shared out, where that is predicted to end clearly sooner than `whole`, the placement of
-/// the same graph after its passes; else nothing. The answer has a graph of its own.
-std::optional<GraphPlacement> place_split(const Graph& traced, const GraphPlacement& whole, const GraphSetting& setting);
+/// `traced` with the rows of a region shared out, where that is predicted to end clearly sooner than `whole`, the
+/// placement of the same graph after its passes; else nothing. The answer has a graph of its own.
+std::optional<GraphPlacement> place_split(const Graph& traced, const GraphPlacement& whole,
+                                          const GraphSetting& setting);
 
 }  // namespace tandem

@@ -1,4 +1,5 @@
-// A stage at work: the cores go through its ops, each with its rows or its own ops, and meet at the end; or one core does all.
+// A stage at work: the cores go through its ops, each with its rows or its own ops, and meet at the end; or one core
+// does all.
 #pragma once
 #include <vector>
 
@@ -10,7 +11,9 @@
 namespace tandem {
 
 /// The rows of part `part` of `parts`.
-inline RowRange rows_of_part(std::int64_t rows, std::int64_t part, std::int64_t parts) { return {rows * part / parts, rows * (part + 1) / parts}; }
+inline RowRange rows_of_part(std::int64_t rows, std::int64_t part, std::int64_t parts) {
+  return {rows * part / parts, rows * (part + 1) / parts};
+}
 
 /// What a core does of an op in a stage: its part of the rows, or all of it.
 struct StageShare {
@@ -27,7 +30,9 @@ class StageKernel final : public JoinedKernel {
   };
   /// `trial`: of all stages of the plan.
   StageKernel(std::vector<Op> ops, std::int64_t parts, std::shared_ptr<StageTrial> trial)
-      : ops_(std::move(ops)), parts_(parts), trial_(std::move(trial)) {}
+      : ops_(std::move(ops)),
+        parts_(parts),
+        trial_(std::move(trial)) {}
   void set_first() { first_ = true; }
   void set_last() { last_ = true; }
 

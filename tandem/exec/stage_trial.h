@@ -1,4 +1,5 @@
-// Whether the stages and bundles of a plan end sooner on several cores or on one: tried while it runs, now and then again.
+// Whether the stages and bundles of a plan end sooner on several cores or on one: tried while it runs, now and then
+// again.
 #pragma once
 #include <array>
 #include <atomic>
@@ -7,8 +8,8 @@
 
 namespace tandem {
 
-/// Cores of a virtual machine may share a cache, or sit on dies apart: then what they exchange takes four times as long, and a step of
-/// 40 µs takes 80. Nobody says which it is, and it changes. Results do not depend on it.
+/// Cores of a virtual machine may share a cache, or sit on dies apart: then what they exchange takes four times as
+/// long, and a step of 40 µs takes 80. Nobody says which it is, and it changes. Results do not depend on it.
 class StageTrial {
  public:
   /// Before the first stage of a run and after the last, on the thread that runs the plan.
@@ -26,7 +27,8 @@ class StageTrial {
  private:
   void choose();
 
-  static constexpr int kSkipped = 2, kTaken = 5;  // runs of a trial: the first find their data in the other core's cache
+  static constexpr int kSkipped = 2,
+                       kTaken = 5;  // runs of a trial: the first find their data in the other core's cache
   static constexpr int kFirstPeriod = 256, kLongestPeriod = 8192;  // runs between trials
 
   std::atomic<bool> together_{false};

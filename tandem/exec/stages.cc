@@ -31,7 +31,12 @@ struct Staged {
 class Stager {
  public:
   Stager(const Graph& graph, const StepList& list, std::span<const Step> steps, std::int64_t parts)
-      : graph_(graph), list_(list), steps_(steps), parts_(parts), staged_(steps.size()), made_by_(graph.nodes.size(), -1) {
+      : graph_(graph),
+        list_(list),
+        steps_(steps),
+        parts_(parts),
+        staged_(steps.size()),
+        made_by_(graph.nodes.size(), -1) {
     for (std::size_t s = 0; s < steps_.size(); ++s) {
       made_by_[static_cast<std::size_t>(steps_[s].node)] = static_cast<std::int32_t>(s);
       look_at(s);
@@ -82,14 +87,18 @@ class Stager {
     row_readers_.resize(steps_.size());
     for (std::size_t s = 0; s < steps_.size(); ++s)
       for (std::size_t i = 0; i < node(s).inputs.size(); ++i)
-        if (const std::int32_t p = maker(s, i); p >= 0 && goes_on(s, i, static_cast<std::size_t>(p))) row_readers_[static_cast<std::size_t>(p)] = 1;
+        if (const std::int32_t p = maker(s, i); p >= 0 && goes_on(s, i, static_cast<std::size_t>(p)))
+          row_readers_[static_cast<std::size_t>(p)] = 1;
   }
 
-  std::int32_t maker(std::size_t s, std::size_t input) const { return made_by_[static_cast<std::size_t>(list_.root(node(s).inputs[input]).node)]; }
+  std::int32_t maker(std::size_t s, std::size_t input) const {
+    return made_by_[static_cast<std::size_t>(list_.root(node(s).inputs[input]).node)];
+  }
 
   /// Could the step, cut, read its part of what `p`, cut, has made?
   bool goes_on(std::size_t s, std::size_t input, std::size_t p) const {
-    return staged_[s].share.rows > 0 && staged_[s].share.rows == staged_[p].share.rows && rows_of(s)->reads_by_row(input);
+    return staged_[s].share.rows > 0 && staged_[s].share.rows == staged_[p].share.rows &&
+           rows_of(s)->reads_by_row(input);
   }
 
   // --- Who does it, and when ---
@@ -104,8 +113,9 @@ class Stager {
       one.share = {.part = 0};
       return;
     }
-    const int cut = one.share.rows > 0 ? level_after(s, [&](const Staged& p, std::size_t i) { return goes_on(s, i, index(p)); })
-                                 : std::numeric_limits<int>::max();
+    const int cut = one.share.rows > 0
+                        ? level_after(s, [&](const Staged& p, std::size_t i) { return goes_on(s, i, index(p)); })
+                        : std::numeric_limits<int>::max();
     std::int32_t best = 0;
     int whole = std::numeric_limits<int>::max();
     for (std::int32_t share = 0; share < parts_; ++share) {
@@ -129,7 +139,8 @@ class Stager {
     return true;
   }
 
-  /// The first level at which what the step reads is there; `together(maker, input)`: already at the level of its maker.
+  /// The first level at which what the step reads is there; `together(maker, input)`: already at the level of its
+  /// maker.
   template <class F>
   int level_after(std::size_t s, const F& together) const {
     int level = 0;
@@ -144,7 +155,8 @@ class Stager {
 
   /// Microseconds that a share has to do by itself at a level.
   double& load(int level, std::int32_t share) {
-    const auto at = static_cast<std::size_t>(level) * static_cast<std::size_t>(parts_) + static_cast<std::size_t>(share);
+    const auto at =
+        static_cast<std::size_t>(level) * static_cast<std::size_t>(parts_) + static_cast<std::size_t>(share);
     if (at >= loads_.size()) loads_.resize(at + static_cast<std::size_t>(parts_));
     return loads_[at];
   }
@@ -213,7 +225,8 @@ void verify_stage(const Graph& graph, const StepList& list, std::span<const Step
       if (maker == made.end()) continue;
       const StageShare &here = step.share, &there = maker->second->share;
       const bool own_rows = here.cut && there.cut && here.rows == there.rows && kernel->reads_by_row(i);
-      TANDEM_CHECK(own_rows || (!here.cut && !there.cut && here.part == there.part), "a stage reads what another core makes in it");
+      TANDEM_CHECK(own_rows || (!here.cut && !there.cut && here.part == there.part),
+                   "a stage reads what another core makes in it");
     }
     made[step.node] = &step;
   }
@@ -229,7 +242,8 @@ void verify_stages(const Graph& graph, const StepList& list) {
 bool stage_steps(const Graph& graph, StepList& list) {
   if (!pass_enabled("stage") || list.lanes != 0 || !list.own_memory.empty()) return false;
   const std::int64_t parts = std::min(Cores::process().threads(), kMostParts);
-  // What a core writes that another has read has to be fetched back, line by line: updates of weights would lose what stages gain.
+  // What a core writes that another has read has to be fetched back, line by line: updates of weights would lose what
+  // stages gain.
   if (parts < 2 || (!graph.writes.empty() && stage_use() != StageUse::together)) return false;
   bool any = false;
   std::vector<Step> ordered;
@@ -241,7 +255,9 @@ bool stage_steps(const Graph& graph, StepList& list) {
     if (end > begin) staged = Stager(graph, list, steps.subspan(begin, end - begin), parts).run();
     any |= !staged.empty();
     const std::size_t after = std::max(end, begin + 1);
-    if (staged.empty()) ordered.insert(ordered.end(), steps.begin() + static_cast<std::ptrdiff_t>(begin), steps.begin() + static_cast<std::ptrdiff_t>(after));
+    if (staged.empty())
+      ordered.insert(ordered.end(), steps.begin() + static_cast<std::ptrdiff_t>(begin),
+                     steps.begin() + static_cast<std::ptrdiff_t>(after));
     else std::ranges::move(staged, std::back_inserter(ordered));
     begin = after;
   }

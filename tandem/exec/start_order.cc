@@ -39,9 +39,9 @@ struct Queue {
   std::size_t started = 0;
 };
 
-/// The next for a device that does not overtake another; without `in_turn` the first that can be started at all. A device that
-/// has got nothing yet comes first, since it idles, whatever was predicted; devices whose next ones start at once take turns, so
-/// that none waits until another has got all its work.
+/// The next for a device that does not overtake another; without `in_turn` the first that can be started at all. A
+/// device that has got nothing yet comes first, since it idles, whatever was predicted; devices whose next ones start
+/// at once take turns, so that none waits until another has got all its work.
 std::optional<Key> next_for(const std::map<const void*, Queue>& queues, bool in_turn) {
   const Queue* best = nullptr;
   const auto rank = [](const Queue& queue) {
@@ -63,11 +63,14 @@ std::vector<std::int32_t> start_order(std::span<const StartItem> items) {
   std::map<const void*, Queue> queues;
   Queue& thread = queues[nullptr];
   for (std::size_t i = 0; i < items.size(); ++i) {
-    for (std::int32_t input : items[i].inputs) readers[static_cast<std::size_t>(input)].push_back(static_cast<std::int32_t>(i));
+    for (std::int32_t input : items[i].inputs)
+      readers[static_cast<std::size_t>(input)].push_back(static_cast<std::int32_t>(i));
     inputs.push_back(items[i].inputs);
   }
   const std::vector<char> waits = reached_from_devices(items, readers), awaited = reached_from_devices(items, inputs);
-  const auto key = [&](std::size_t i) { return Key{waits[i] && !awaited[i], items[i].start, static_cast<std::int32_t>(i)}; };
+  const auto key = [&](std::size_t i) {
+    return Key{waits[i] && !awaited[i], items[i].start, static_cast<std::int32_t>(i)};
+  };
   for (std::size_t i = 0; i < items.size(); ++i) {
     missing[i] = items[i].inputs.size();
     queues[items[i].queue].left.insert(key(i));
@@ -85,7 +88,8 @@ std::vector<std::int32_t> start_order(std::span<const StartItem> items) {
     ++its.started;
     order.push_back(next->number);
     for (std::int32_t reader : readers[chosen])
-      if (const auto r = static_cast<std::size_t>(reader); --missing[r] == 0) queues[items[r].queue].ready.insert(key(r));
+      if (const auto r = static_cast<std::size_t>(reader); --missing[r] == 0)
+        queues[items[r].queue].ready.insert(key(r));
   }
   return order;
 }

@@ -19,7 +19,9 @@ namespace {
 /// Bytes before the rows that the node takes; 0 for other nodes.
 std::size_t offset_of_rows(const Graph& graph, const Node& node) {
   const RowShare* rows = rows_taken(node);
-  return rows ? graph.spec(node.inputs[0]).bytes() / static_cast<std::size_t>(rows->of) * static_cast<std::size_t>(rows->first) : 0;
+  return rows ? graph.spec(node.inputs[0]).bytes() / static_cast<std::size_t>(rows->of) *
+                    static_cast<std::size_t>(rows->first)
+              : 0;
 }
 
 /// By node: it takes rows of a source, and all that reads them, seen through views, computes on the host.
@@ -38,7 +40,8 @@ std::vector<char> rows_read_in_place(const Graph& graph, const GraphPlacement* p
   constexpr std::size_t kAlignment = 64;  // that kernels may count on
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    here[n] = here[n] && rows_taken(node) && is_source(graph.node(node.inputs[0])) && offset_of_rows(graph, node) % kAlignment == 0;
+    here[n] = here[n] && rows_taken(node) && is_source(graph.node(node.inputs[0])) &&
+              offset_of_rows(graph, node) % kAlignment == 0;
   }
   return here;
 }
@@ -120,7 +123,8 @@ class StepLister {
 
   // --- Order: what writes variables in place comes last ---
 
-  /// In the order in which the placer starts them; without it devices that work by themselves get their work as early as can be.
+  /// In the order in which the placer starts them; without it devices that work by themselves get their work as early
+  /// as can be.
   void order_by_start() {
     std::vector<std::int32_t> step_of(graph_.nodes.size(), -1);
     for (std::size_t s = 0; s < out_.steps.size(); ++s)
@@ -151,7 +155,8 @@ class StepLister {
     const Node& source = graph_.node(old);
     if (source.op != &variable_op) return nullptr;
     for (const Graph::Write& write : graph_.writes)
-      if (write.value == GraphValue{step.node, static_cast<std::int32_t>(k)} && write.cell == source.cell) return source.cell.get();
+      if (write.value == GraphValue{step.node, static_cast<std::int32_t>(k)} && write.cell == source.cell)
+        return source.cell.get();
     return nullptr;
   }
 
@@ -168,7 +173,8 @@ class StepLister {
     std::set<GraphValue> given;  // results, and what other variables take
     for (GraphValue result : graph_.results) given.insert(out_.root(result));
     for (const Graph::Write& write : graph_.writes) given.insert(out_.root(write.value));
-    // A variable read by another step that also comes last, or given away as it was, keeps its old bytes until all have run.
+    // A variable read by another step that also comes last, or given away as it was, keeps its old bytes until all have
+    // run.
     for (std::size_t s = 0; s < out_.steps.size(); ++s) {
       if (!out_.steps[s].commits) continue;
       const Node& node = graph_.nodes[static_cast<std::size_t>(out_.steps[s].node)];
@@ -179,7 +185,8 @@ class StepLister {
         for (int user : users[static_cast<std::size_t>(out_.root(node.inputs[k]).node)])
           alone &= static_cast<std::size_t>(user) == s || !out_.steps[static_cast<std::size_t>(user)].commits;
         const GraphValue old = out_.root(node.inputs[k]);
-        const auto reads = std::ranges::count_if(node.inputs, [&](GraphValue input) { return out_.root(input) == old; });
+        const auto reads =
+            std::ranges::count_if(node.inputs, [&](GraphValue input) { return out_.root(input) == old; });
         if (alone && reads == 1) out_.in_place[cell] = {out_.steps[s].node, static_cast<std::int32_t>(k)};
       }
     }
@@ -197,8 +204,8 @@ class StepLister {
       if (step.call && !step.space->is_host()) add_once(out_.own_memory, step.call->device);
   }
 
-  /// A lane for each device that computes on the host: devices with memory of their own work by themselves, the first lane gives
-  /// them what to do. What runs by itself (control flow) keeps everything on one thread.
+  /// A lane for each device that computes on the host: devices with memory of their own work by themselves, the first
+  /// lane gives them what to do. What runs by itself (control flow) keeps everything on one thread.
   void choose_lanes() {
     std::vector<Device*> hosts;
     for (const Step& step : out_.steps) {
@@ -209,7 +216,8 @@ class StepLister {
     std::sort(hosts.begin(), hosts.end(), [](Device* a, Device* b) { return a->name().index < b->name().index; });
     for (Step& step : out_.steps)
       if (step.space->is_host() && !step.commits)
-        step.lane = static_cast<std::uint32_t>(std::find(hosts.begin(), hosts.end(), step.call->device) - hosts.begin());
+        step.lane =
+            static_cast<std::uint32_t>(std::find(hosts.begin(), hosts.end(), step.call->device) - hosts.begin());
     out_.lanes = hosts.size();
   }
 

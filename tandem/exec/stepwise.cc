@@ -12,7 +12,9 @@ namespace {
 Tensor& at(std::vector<Tensors>& values, GraphValue value) {
   return values[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.output)];
 }
-const Tensor& at(const std::vector<Tensors>& values, GraphValue value) { return at(const_cast<std::vector<Tensors>&>(values), value); }
+const Tensor& at(const std::vector<Tensors>& values, GraphValue value) {
+  return at(const_cast<std::vector<Tensors>&>(values), value);
+}
 
 /// The attributes of a random op with the words of one call.
 Attrs with_words(const OpDef& op, const Attrs& attrs, const RandomState::Call& call) {
@@ -30,7 +32,9 @@ Attrs with_words(const OpDef& op, const Attrs& attrs, const RandomState::Call& c
 }  // namespace
 
 Stepwise::Stepwise(const Graph& graph, std::vector<std::optional<DeviceName>> devices)
-    : graph_(graph), devices_(std::move(devices)), ending_(graph.nodes.size()) {
+    : graph_(graph),
+      devices_(std::move(devices)),
+      ending_(graph.nodes.size()) {
   std::map<GraphValue, std::size_t> last;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n)
     for (GraphValue input : graph.nodes[n].inputs) last[input] = n;
@@ -56,9 +60,11 @@ void Stepwise::run(std::span<const TensorRef> arguments, std::span<Tensor> resul
   }
 }
 
-std::vector<Tensors> Stepwise::compute(std::span<const TensorRef> arguments, std::span<const RandomState::Call> drawn) const {
+std::vector<Tensors> Stepwise::compute(std::span<const TensorRef> arguments,
+                                       std::span<const RandomState::Call> drawn) const {
   std::vector<Tensors> values(graph_.nodes.size());
-  for (std::size_t i = 0; i < arguments.size(); ++i) values[static_cast<std::size_t>(graph_.parameters[i])] = {*arguments[i]};
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    values[static_cast<std::size_t>(graph_.parameters[i])] = {*arguments[i]};
   std::size_t draws = 0;
   for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
     const Node& node = graph_.nodes[n];
@@ -88,8 +94,12 @@ Tensors Stepwise::run_node(std::size_t n, const std::vector<Tensors>& values, co
     if (i < 32 && once && std::ranges::find(ending_[n], node.inputs[i]) != ending_[n].end()) donated |= 1u << i;
   }
   Tensors outputs(node.outputs.size());
-  OpCall call{.op = *node.op, .inputs = inputs, .attrs = attrs, .outputs = outputs,
-              .requested = devices_[n] ? &*devices_[n] : nullptr, .donated = donated,
+  OpCall call{.op = *node.op,
+              .inputs = inputs,
+              .attrs = attrs,
+              .outputs = outputs,
+              .requested = devices_[n] ? &*devices_[n] : nullptr,
+              .donated = donated,
               .owner = node.owner ? &node.owner : nullptr};
   runtime_dispatcher().run(call);
   return outputs;

@@ -1,5 +1,5 @@
-// A graph run op by op, as a program without a trace would: what a plan does when its values do not fit a device at once.
-// Between ops anything may be spilled, and an op that cannot fit by itself runs on the host.
+// A graph run op by op, as a program without a trace would: what a plan does when its values do not fit a device at
+// once. Between ops anything may be spilled, and an op that cannot fit by itself runs on the host.
 #pragma once
 #include <optional>
 #include <span>
@@ -17,8 +17,8 @@ class Stepwise {
 
   bool has_effects() const { return graph_.effects() != nullptr; }
 
-  /// As the plan's run, whose `writes` it does. `drawn`: the numbers that random ops take, in the order of the graph; none:
-  /// they are drawn here.
+  /// As the plan's run, whose `writes` it does. `drawn`: the numbers that random ops take, in the order of the graph;
+  /// none: they are drawn here.
   void run(std::span<const TensorRef> arguments, std::span<Tensor> results, std::span<const Plan::Write> writes,
            std::span<const RandomState::Call> drawn) const;
 

@@ -8,7 +8,9 @@
 namespace tandem {
 namespace {
 
-TensorSpec in_float32(const TensorSpec& spec) { return spec.dtype() == DType::f64 ? TensorSpec(DType::f32, spec.shape()) : spec; }
+TensorSpec in_float32(const TensorSpec& spec) {
+  return spec.dtype() == DType::f64 ? TensorSpec(DType::f32, spec.shape()) : spec;
+}
 
 /// The same ops with float32 for float64, for the placer's eyes: it looks at specs only.
 Graph in_float32(const Graph& graph) {
@@ -30,13 +32,17 @@ std::string moves(const Explanation& before, const Explanation& after) {
   for (std::size_t i = 0; i < after.ops.size(); ++i)
     if (after.ops[i].chosen != before.ops[i].chosen) ++to[after.ops[i].chosen];
   std::vector<std::string> parts;
-  for (const auto& [device, count] : to) parts.push_back(text(count, count == 1 ? " op moves to " : " ops move to ", device));
+  for (const auto& [device, count] : to)
+    parts.push_back(text(count, count == 1 ? " op moves to " : " ops move to ", device));
   return parts.empty() ? "all ops stay where they are" : join(parts);
 }
 
 class Suggesting {
  public:
-  Suggesting(const Graph& graph, const GraphSetting& setting) : graph_(graph), setting_(setting), now_(place(graph, setting).explanation) {}
+  Suggesting(const Graph& graph, const GraphSetting& setting)
+      : graph_(graph),
+        setting_(setting),
+        now_(place(graph, setting).explanation) {}
 
   std::vector<Suggestion> all() {
     drop_scopes();
@@ -61,7 +67,8 @@ class Suggesting {
   }
 
   void cast() {
-    if (has_float64(graph_)) offer(Suggestion::Kind::cast, "cast to float32", place(in_float32(graph_), setting_).explanation);
+    if (has_float64(graph_))
+      offer(Suggestion::Kind::cast, "cast to float32", place(in_float32(graph_), setting_).explanation);
   }
 
   /// An argument that is copied at every step could be made where it is read.
@@ -72,7 +79,8 @@ class Suggesting {
       GraphSetting there = setting_;
       there.homes.resize(std::max(there.homes.size(), input + 1));
       there.homes[input] = crossing.to;
-      offer(Suggestion::Kind::input, text("keep ", crossing.value, " on ", crossing.to), place(graph_, there).explanation);
+      offer(Suggestion::Kind::input, text("keep ", crossing.value, " on ", crossing.to),
+            place(graph_, there).explanation);
     }
   }
 
@@ -84,6 +92,8 @@ class Suggesting {
 
 }  // namespace
 
-std::vector<Suggestion> suggest(const Graph& graph, const GraphSetting& setting) { return Suggesting(graph, setting).all(); }
+std::vector<Suggestion> suggest(const Graph& graph, const GraphSetting& setting) {
+  return Suggesting(graph, setting).all();
+}
 
 }  // namespace tandem

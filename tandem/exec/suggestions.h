@@ -16,8 +16,8 @@ struct Suggestion {
   Explanation then;    // the plan with it; one of kind placement can be locked
 };
 
-/// The remedies that gain at least a hundredth of a step, the best first. Each is the whole graph placed anew: without what
-/// scopes ask for, in float32 instead of float64, with an argument where it is needed.
+/// The remedies that gain at least a hundredth of a step, the best first. Each is the whole graph placed anew: without
+/// what scopes ask for, in float32 instead of float64, with an argument where it is needed.
 std::vector<Suggestion> suggest(const Graph& graph, const GraphSetting& setting);
 
 }  // namespace tandem

@@ -6,7 +6,8 @@
 
 namespace tandem {
 
-/// What the cell holds; whoever runs a plan has waited for runs that replace it, and waits for none while it holds locks.
+/// What the cell holds; whoever runs a plan has waited for runs that replace it, and waits for none while it holds
+/// locks.
 inline Tensor lying_in(const Cell& cell) {
   const std::lock_guard lock(cell.mutex);
   return cell.value;

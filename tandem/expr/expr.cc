@@ -38,13 +38,39 @@ struct PrimInfo {
 };
 
 constexpr PrimInfo kPrims[] = {
-    {"input", 0}, {"constant", 0}, {"index_lo", 0}, {"index_hi", 0},
-    {"add", 2}, {"sub", 2}, {"mul", 2}, {"div", 2}, {"fma", 3},
-    {"neg", 1}, {"abs", 1}, {"sqrt", 1}, {"min", 2}, {"max", 2},
-    {"round_even", 1}, {"floor", 1}, {"trunc", 1},
-    {"eq", 2}, {"lt", 2}, {"le", 2},
-    {"bit_and", 2}, {"bit_or", 2}, {"bit_xor", 2}, {"bit_not", 1}, {"select", 3},
-    {"shift_left", 1}, {"shift_right", 1}, {"shift_left_by", 2}, {"shift_right_by", 2}, {"mul_hi_u32", 2}, {"angle_rest", 1}, {"bitcast", 1}, {"convert", 1},
+    {"input", 0},
+    {"constant", 0},
+    {"index_lo", 0},
+    {"index_hi", 0},
+    {"add", 2},
+    {"sub", 2},
+    {"mul", 2},
+    {"div", 2},
+    {"fma", 3},
+    {"neg", 1},
+    {"abs", 1},
+    {"sqrt", 1},
+    {"min", 2},
+    {"max", 2},
+    {"round_even", 1},
+    {"floor", 1},
+    {"trunc", 1},
+    {"eq", 2},
+    {"lt", 2},
+    {"le", 2},
+    {"bit_and", 2},
+    {"bit_or", 2},
+    {"bit_xor", 2},
+    {"bit_not", 1},
+    {"select", 3},
+    {"shift_left", 1},
+    {"shift_right", 1},
+    {"shift_left_by", 2},
+    {"shift_right_by", 2},
+    {"mul_hi_u32", 2},
+    {"angle_rest", 1},
+    {"bitcast", 1},
+    {"convert", 1},
 };
 static_assert(std::size(kPrims) == static_cast<std::size_t>(Prim::convert) + 1);
 
@@ -138,8 +164,8 @@ std::int32_t Graph::simplify(Node& node) const {
   if (is_constant(node.a) && (arity < 2 || is_constant(node.b)) && (arity < 3 || is_constant(node.c))) {
     const ScalarValue none{.i64 = 0};
     const std::uint64_t bits = value_bits(
-        node.lane, apply_prim(node, operand, value(node.a), arity < 2 ? none : value(node.b),
-                              arity < 3 ? none : value(node.c)));
+        node.lane,
+        apply_prim(node, operand, value(node.a), arity < 2 ? none : value(node.b), arity < 3 ? none : value(node.c)));
     // Which NaN an operation makes differs between machines: leave it to them.
     if (!is_nan(node.lane, bits)) node = {.prim = Prim::constant, .lane = node.lane, .bits = bits};
     return -1;
@@ -193,13 +219,9 @@ Expr Graph::constant(Lane lane, double value) {
 Expr unary(Prim prim, Expr a) {
   const Lane lane = a.lane();
   switch (prim) {
-    case Prim::bit_not:
-      TANDEM_CHECK(!is_float_lane(lane), "bit_not of ", lane_name(lane));
-      break;
+    case Prim::bit_not: TANDEM_CHECK(!is_float_lane(lane), "bit_not of ", lane_name(lane)); break;
     case Prim::neg:
-    case Prim::abs:
-      TANDEM_CHECK(lane != Lane::mask, prim_name(prim), " of a mask");
-      break;
+    case Prim::abs: TANDEM_CHECK(lane != Lane::mask, prim_name(prim), " of a mask"); break;
     case Prim::sqrt:
     case Prim::round_even:
     case Prim::floor:
@@ -223,7 +245,9 @@ Expr signed_compare(Prim prim, Expr a, Expr b) {
   return a.graph().add({.prim = prim, .lane = Lane::mask, .a = a.node(), .b = b.node()});
 }
 Expr with_top_turned(Expr a) { return a ^ a.graph().constant_bits(Lane::i64, kTopBit); }
-Expr unsigned_compare(Prim prim, Expr a, Expr b) { return signed_compare(prim, with_top_turned(a), with_top_turned(b)); }
+Expr unsigned_compare(Prim prim, Expr a, Expr b) {
+  return signed_compare(prim, with_top_turned(a), with_top_turned(b));
+}
 
 /// Half the dividend has room for a sign; what the halving lost is at most one more b. A divisor above half the range
 /// goes into anything once or not at all. x / 0 = 0.
@@ -234,7 +258,8 @@ Expr unsigned_quotient(Expr a, Expr b) {
   const Expr about = shift_left(half, 1);
   const Expr once_more = unsigned_compare(Prim::le, b, a - about * b);
   const Expr whole = about + select(once_more, one, zero);
-  const Expr quotient = select(signed_compare(Prim::lt, b, zero), select(unsigned_compare(Prim::le, b, a), one, zero), whole);
+  const Expr quotient =
+      select(signed_compare(Prim::lt, b, zero), select(unsigned_compare(Prim::le, b, a), one, zero), whole);
   return select(signed_compare(Prim::eq, b, zero), zero, quotient);
 }
 
@@ -258,7 +283,8 @@ Expr float_to_unsigned(Expr a) {
 
 }  // namespace
 
-// 1 / b when b is a constant power of two whose reciprocal is a normal number, else 0: then a / b = a * (1 / b) exactly.
+// 1 / b when b is a constant power of two whose reciprocal is a normal number, else 0: then a / b = a * (1 / b)
+// exactly.
 static double exact_reciprocal(Expr b) {
   const Node& node = b.graph()[b.node()];
   if (node.prim != Prim::constant || !is_float_lane(node.lane)) return 0;
@@ -275,9 +301,7 @@ Expr binary(Prim prim, Expr a, Expr b) {
   switch (prim) {
     case Prim::bit_and:
     case Prim::bit_or:
-    case Prim::bit_xor:
-      TANDEM_CHECK(!is_float_lane(lane), prim_name(prim), " of ", lane_name(lane));
-      break;
+    case Prim::bit_xor: TANDEM_CHECK(!is_float_lane(lane), prim_name(prim), " of ", lane_name(lane)); break;
     case Prim::min:
       if (lane == Lane::mask) return a & b;
       break;
@@ -287,9 +311,7 @@ Expr binary(Prim prim, Expr a, Expr b) {
     case Prim::add:
     case Prim::sub:
     case Prim::mul:
-    case Prim::div:
-      TANDEM_CHECK(lane != Lane::mask, prim_name(prim), " of masks");
-      break;
+    case Prim::div: TANDEM_CHECK(lane != Lane::mask, prim_name(prim), " of masks"); break;
     default: TANDEM_CHECK(false, prim_name(prim), " is not a binary instruction");
   }
   if (a.graph().is_unsigned(lane)) {
@@ -336,7 +358,8 @@ Expr mul_hi_u32(Expr a, Expr b) {
 
 Expr angle_rest(Expr a, AngleGrid grid) {
   TANDEM_CHECK(is_float_lane(a.lane()), "angle_rest of ", lane_name(a.lane()));
-  return a.graph().add({.prim = Prim::angle_rest, .lane = a.lane(), .a = a.node(), .bits = static_cast<std::uint64_t>(grid)});
+  return a.graph().add(
+      {.prim = Prim::angle_rest, .lane = a.lane(), .a = a.node(), .bits = static_cast<std::uint64_t>(grid)});
 }
 
 Expr bitcast(Expr a, Lane to) {

@@ -25,22 +25,37 @@ enum class Prim : std::uint8_t {
   constant,     // bits = the value's bit pattern in the lane type
   index_lo,     // i32: low word of the element's position in the output
   index_hi,     // i32: high word
-  add, sub, mul, div,  // integers wrap; integer div truncates, x/0 = 0
+  add,
+  sub,
+  mul,
+  div,  // integers wrap; integer div truncates, x/0 = 0
   fma,          // a*b + c, rounded once
-  neg, abs, sqrt,
-  min, max,     // a < b ? a : b and a > b ? a : b; b when either is NaN
-  round_even, floor, trunc,
-  eq, lt, le,   // to mask; false when either is NaN
-  bit_and, bit_or, bit_xor,  // masks and integers
+  neg,
+  abs,
+  sqrt,
+  min,
+  max,     // a < b ? a : b and a > b ? a : b; b when either is NaN
+  round_even,
+  floor,
+  trunc,
+  eq,
+  lt,
+  le,   // to mask; false when either is NaN
+  bit_and,
+  bit_or,
+  bit_xor,  // masks and integers
   bit_not,
   select,       // a ? b : c
-  shift_left, shift_right,  // integers, by `bits`; right is logical
-  shift_left_by, shift_right_by,  // the same by b, which is below the bits of a lane and not negative
+  shift_left,
+  shift_right,  // integers, by `bits`; right is logical
+  shift_left_by,
+  shift_right_by,  // the same by b, which is below the bits of a lane and not negative
   mul_hi_u32,   // i32 lanes as unsigned: upper half of the product
-  angle_rest,   // of a large angle, by the grid in `bits`: see angle.h; a itself where it is small, which costs next to nothing
-  bitcast,      // f32 <-> i32, f64 <-> i64
-  convert,      // numbers to another lane type; float to integer truncates, and what does not fit (NaN, infinity,
-                // too large) gives the smallest integer, as x86 does
+  angle_rest,  // of a large angle, by the grid in `bits`: see angle.h; a itself where it is small, which costs next to
+               // nothing
+  bitcast,  // f32 <-> i32, f64 <-> i64
+  convert,  // numbers to another lane type; float to integer truncates, and what does not fit (NaN, infinity,
+            // too large) gives the smallest integer, as x86 does
 };
 const char* prim_name(Prim prim);
 int prim_arity(Prim prim);
@@ -75,9 +90,13 @@ class Expr {
 class Graph {
  public:
   Expr add(const Node& node);
-  Expr input(int index, Lane lane) { return add({.prim = Prim::input, .lane = lane, .bits = static_cast<std::uint64_t>(index)}); }
+  Expr input(int index, Lane lane) {
+    return add({.prim = Prim::input, .lane = lane, .bits = static_cast<std::uint64_t>(index)});
+  }
   Expr constant(Lane lane, double value);
-  Expr constant_bits(Lane lane, std::uint64_t bits) { return add({.prim = Prim::constant, .lane = lane, .bits = bits}); }
+  Expr constant_bits(Lane lane, std::uint64_t bits) {
+    return add({.prim = Prim::constant, .lane = lane, .bits = bits});
+  }
   Expr index_lo() { return add({.prim = Prim::index_lo, .lane = Lane::i32}); }
   Expr index_hi() { return add({.prim = Prim::index_hi, .lane = Lane::i32}); }
   /// What is built from now on computes with numbers of `dtype`: of u64, lanes of i64 are read as unsigned.

@@ -81,7 +81,11 @@ inline Expr plain_div(Expr x, Expr y) { return x / y; }
 template <Plain T>
 T shift_left_by(T x, T y) {
   if constexpr (std::is_floating_point_v<T>) return x;
-  else return static_cast<T>(static_cast<std::make_unsigned_t<T>>(x) << (y < 0 ? 0 : y > static_cast<T>(8 * sizeof(T)) - 1 ? 8 * sizeof(T) - 1 : y));
+  else
+    return static_cast<T>(static_cast<std::make_unsigned_t<T>>(x)
+                          << (y < 0                                   ? 0
+                              : y > static_cast<T>(8 * sizeof(T)) - 1 ? 8 * sizeof(T) - 1
+                                                                      : y));
 }
 template <Plain T>
 T shift_right_by(T x, T y) {

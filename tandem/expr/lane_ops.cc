@@ -84,8 +84,7 @@ ScalarValue apply_number(const Node& node, T a, T b, T c) {
     case Prim::lt: return wrap(a < b);
     case Prim::le: return wrap(a <= b);
     case Prim::bitcast: return value_from_bits(node.lane, std::bit_cast<BitsOf<T>>(a));
-    case Prim::convert:
-      return visit_lane(node.lane, [&]<class To>(TypeTag<To>) { return wrap(lane_convert<To>(a)); });
+    case Prim::convert: return visit_lane(node.lane, [&]<class To>(TypeTag<To>) { return wrap(lane_convert<To>(a)); });
     default:
       if constexpr (std::is_floating_point_v<T>) return apply_float(node, a, b, c);
       else return apply_integer(node, a, b);

@@ -26,8 +26,9 @@ decltype(auto) visit_lane(Lane lane, F&& f) {
 template <class T>
 using LaneType = std::conditional_t<
     std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float,
-    std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 2, std::int32_t,
-                       std::conditional_t<std::is_same_v<T, std::uint32_t> || std::is_same_v<T, std::uint64_t>, std::int64_t, T>>>;
+    std::conditional_t<
+        std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 2, std::int32_t,
+        std::conditional_t<std::is_same_v<T, std::uint32_t> || std::is_same_v<T, std::uint64_t>, std::int64_t, T>>>;
 
 template <class T>
 using BitsOf = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
@@ -84,6 +85,7 @@ ScalarValue value_from_bits(Lane lane, std::uint64_t bits);
 
 /// The result of `node` whose operands, of lane type `operand` (of a, or of b for select), have the values a, b, c.
 /// Not for input, constant and the index: they have no operands.
-ScalarValue apply_prim(const Node& node, Lane operand, const ScalarValue& a, const ScalarValue& b, const ScalarValue& c);
+ScalarValue apply_prim(const Node& node, Lane operand, const ScalarValue& a, const ScalarValue& b,
+                       const ScalarValue& c);
 
 }  // namespace tandem::expr

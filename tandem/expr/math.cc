@@ -35,13 +35,15 @@ Split split_any(Expr x, std::uint64_t low) {
   const Float& type = float_of(x);
   const int up = type.mantissa + 1;
   const Expr tiny = x < type.smallest;
-  return split(select(tiny, x * std::ldexp(1, up), x), low, select(tiny, x.like(split_bias(x) + up), x.like(split_bias(x))));
+  return split(select(tiny, x * std::ldexp(1, up), x), low,
+               select(tiny, x.like(split_bias(x) + up), x.like(split_bias(x))));
 }
 
 }  // namespace
 
 Expr exp_in_range(Expr x, double scale) {
-  // x = n * 2 ln2 + r, exp(x) = 2^n * exp(r) * 2^n: with half the exponent a denormal result is rounded once, at the end.
+  // x = n * 2 ln2 + r, exp(x) = 2^n * exp(r) * 2^n: with half the exponent a denormal result is rounded once, at the
+  // end.
   const Coefficients ln2 = choose(x, kTwoLn2Parts32, kTwoLn2Parts64);
   const Rounded n = round_product(x, 0.5 * std::numbers::log2e);
   const Expr r = fma(n.number, -ln2[1], fma(n.number, -ln2[0], x));
@@ -80,15 +82,17 @@ Expr rest_of_pi(Expr x, Expr multiple) {
   return fma(multiple, -pi[2], r);
 }
 
-/// sin(r), its sign turned when `integer` is odd. Roundings add up to a last place beyond 1 where r is a quarter of a turn.
+/// sin(r), its sign turned when `integer` is odd. Roundings add up to a last place beyond 1 where r is a quarter of a
+/// turn.
 Expr turned_sin(Expr r, Expr integer) {
   const Expr turn = shift_left(integer, r.lane() == Lane::f32 ? 31 : 63);
   return clamp(bitcast(as_integer(sin_reduced(r)) ^ turn, r.lane()), -1, 1);
 }
 
-/// An odd function that saturates at 1: 2u / (1 + u^2) with u = n / 2d, n = x (1 + P(z)), d = 1 + z Q(z), z = x^2. Errors of
-/// u fade as the result nears 1. The result is nd / (d^2 + n^2/4), its denominator taken as |nd| + (d - |n|/2)^2, where the
-/// rounding of nd cancels. Near 0, where the roundings would add up, a short polynomial with only one takes over.
+/// An odd function that saturates at 1: 2u / (1 + u^2) with u = n / 2d, n = x (1 + P(z)), d = 1 + z Q(z), z = x^2.
+/// Errors of u fade as the result nears 1. The result is nd / (d^2 + n^2/4), its denominator taken as |nd| + (d -
+/// |n|/2)^2, where the rounding of nd cancels. Near 0, where the roundings would add up, a short polynomial with only
+/// one takes over.
 struct Saturating {
   double limit;  // rounds to 1 from here
   Coefficients p, q, small;
@@ -170,7 +174,8 @@ Expr cos(Expr x) {
   const double magic = std::ldexp(1.5, float_of(x).mantissa) + 1;
   const Expr sum = fma(x, std::numbers::inv_pi, -0.5) + magic;
   const Expr far = angle_rest(x, AngleGrid::cosine), large = is_large_angle(x);
-  return turned_sin(select(large, far, rest_of_pi(x, (sum - magic) + 0.5)), select(large, as_integer(far), as_integer(sum)));
+  return turned_sin(select(large, far, rest_of_pi(x, (sum - magic) + 0.5)),
+                    select(large, as_integer(far), as_integer(sum)));
 }
 
 Expr cos_two_pi(Expr u) {

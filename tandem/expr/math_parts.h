@@ -25,8 +25,9 @@ struct Float {
   std::uint64_t two_thirds;
 };
 inline constexpr Float kF32{Lane::i32, 23, 127, 0x1p-126, 0x1.fffffep127, 0x4B000000u, 0x3F3504F3u, 0x3F2AAAABu};
-inline constexpr Float kF64{Lane::i64, 52, 1023, 0x1p-1022, 0x1.fffffffffffffp1023, 0x4330000000000000u,
-                     0x3FE6A09E667F3BCDu, 0x3FE5555555555555u};
+inline constexpr Float kF64{
+    Lane::i64,          52, 1023, 0x1p-1022, 0x1.fffffffffffffp1023, 0x4330000000000000u, 0x3FE6A09E667F3BCDu,
+    0x3FE5555555555555u};
 
 inline const Float& float_of(Expr x) { return x.lane() == Lane::f32 ? kF32 : kF64; }
 inline Coefficients choose(Expr x, Coefficients f32, Coefficients f64) { return x.lane() == Lane::f32 ? f32 : f64; }
@@ -40,7 +41,9 @@ inline Expr polynomial(Expr x, Coefficients c) {
 /// Keeps NaN: min and max return their second operand then.
 inline Expr clamp(Expr x, double low, double high) { return greater_of(low, lesser(high, x)); }
 
-inline Expr integer_bits(Expr like, std::uint64_t bits) { return like.graph().constant_bits(float_of(like).integer, bits); }
+inline Expr integer_bits(Expr like, std::uint64_t bits) {
+  return like.graph().constant_bits(float_of(like).integer, bits);
+}
 inline Expr as_integer(Expr x) { return bitcast(x, float_of(x).integer); }
 
 inline Expr copy_sign(Expr magnitude, Expr sign) {

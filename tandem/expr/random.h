@@ -1,4 +1,5 @@
-// Random numbers as trees: the counter-based generator Philox4x32-10, so that every device and every shard draws the same.
+// Random numbers as trees: the counter-based generator Philox4x32-10, so that every device and every shard draws the
+// same.
 #pragma once
 #include <array>
 

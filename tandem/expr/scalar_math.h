@@ -11,31 +11,63 @@ concept Plain = std::is_arithmetic_v<T>;
 
 /// A constant beside a value takes its type, as with lanes.
 template <Plain A, Plain B>
-std::common_type_t<A, B> select(bool mask, A a, B b) { return mask ? a : b; }
+std::common_type_t<A, B> select(bool mask, A a, B b) {
+  return mask ? a : b;
+}
 
 // Functions without meaning for integers return their argument there; records keep such dtypes out.
 template <Plain T>
-T abs(T x) { return x < 0 ? static_cast<T>(0 - x) : (x == 0 ? T{0} : x); }
+T abs(T x) {
+  return x < 0 ? static_cast<T>(0 - x) : (x == 0 ? T{0} : x);
+}
 template <Plain T>
-T sqrt(T x) { if constexpr (std::is_floating_point_v<T>) return std::sqrt(x); else return x; }
+T sqrt(T x) {
+  if constexpr (std::is_floating_point_v<T>) return std::sqrt(x);
+  else return x;
+}
 template <Plain T>
-T exp(T x) { if constexpr (std::is_floating_point_v<T>) return std::exp(x); else return x; }
+T exp(T x) {
+  if constexpr (std::is_floating_point_v<T>) return std::exp(x);
+  else return x;
+}
 template <Plain T>
-T log(T x) { if constexpr (std::is_floating_point_v<T>) return std::log(x); else return x; }
+T log(T x) {
+  if constexpr (std::is_floating_point_v<T>) return std::log(x);
+  else return x;
+}
 template <Plain T>
-T tanh(T x) { if constexpr (std::is_floating_point_v<T>) return std::tanh(x); else return x; }
+T tanh(T x) {
+  if constexpr (std::is_floating_point_v<T>) return std::tanh(x);
+  else return x;
+}
 template <Plain T>
-T erf(T x) { if constexpr (std::is_floating_point_v<T>) return std::erf(x); else return x; }
+T erf(T x) {
+  if constexpr (std::is_floating_point_v<T>) return std::erf(x);
+  else return x;
+}
 template <Plain T>
-T sin(T x) { if constexpr (std::is_floating_point_v<T>) return std::sin(x); else return x; }
+T sin(T x) {
+  if constexpr (std::is_floating_point_v<T>) return std::sin(x);
+  else return x;
+}
 template <Plain T>
-T cos(T x) { if constexpr (std::is_floating_point_v<T>) return std::cos(x); else return x; }
+T cos(T x) {
+  if constexpr (std::is_floating_point_v<T>) return std::cos(x);
+  else return x;
+}
 template <Plain T>
-T floor(T x) { if constexpr (std::is_floating_point_v<T>) return std::floor(x); else return x; }
+T floor(T x) {
+  if constexpr (std::is_floating_point_v<T>) return std::floor(x);
+  else return x;
+}
 template <Plain A, Plain B>
-B lesser(A a, B b) { return static_cast<B>(a) < b ? static_cast<B>(a) : b; }
+B lesser(A a, B b) {
+  return static_cast<B>(a) < b ? static_cast<B>(a) : b;
+}
 template <Plain A, Plain B>
-B greater_of(A a, B b) { return static_cast<B>(a) > b ? static_cast<B>(a) : b; }
+B greater_of(A a, B b) {
+  return static_cast<B>(a) > b ? static_cast<B>(a) : b;
+}
 
 template <Plain T>
 T pow(T x, T y) {

@@ -1,5 +1,5 @@
-// Functions of probability, as trees and on plain numbers: logarithm of gamma and its derivatives, inverses of erf and of
-// the normal distribution.
+// Functions of probability, as trees and on plain numbers: logarithm of gamma and its derivatives, inverses of erf and
+// of the normal distribution.
 #pragma once
 #include <cmath>
 #include <limits>
@@ -71,14 +71,24 @@ T in_double(T x, F f) {
 }  // namespace plain
 
 template <Plain T>
-T lgamma(T x) { return plain::in_double(x, [](double v) { return std::lgamma(v); }); }
+T lgamma(T x) {
+  return plain::in_double(x, [](double v) { return std::lgamma(v); });
+}
 template <Plain T>
-T digamma(T x) { return plain::in_double(x, plain::digamma); }
+T digamma(T x) {
+  return plain::in_double(x, plain::digamma);
+}
 template <Plain T>
-T trigamma(T x) { return plain::in_double(x, plain::trigamma); }
+T trigamma(T x) {
+  return plain::in_double(x, plain::trigamma);
+}
 template <Plain T>
-T erfinv(T x) { return plain::in_double(x, plain::erfinv); }
+T erfinv(T x) {
+  return plain::in_double(x, plain::erfinv);
+}
 template <Plain T>
-T ndtri(T x) { return plain::in_double(x, plain::ndtri); }
+T ndtri(T x) {
+  return plain::in_double(x, plain::ndtri);
+}
 
 }  // namespace tandem::expr

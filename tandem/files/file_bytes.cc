@@ -16,7 +16,8 @@ namespace {
 
 class Descriptor {
  public:
-  Descriptor(const std::string& path, int flags, mode_t mode = 0) : number_(::open(path.c_str(), flags | O_CLOEXEC, mode)) {}
+  Descriptor(const std::string& path, int flags, mode_t mode = 0)
+      : number_(::open(path.c_str(), flags | O_CLOEXEC, mode)) {}
   ~Descriptor() { close(); }
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
@@ -39,7 +40,8 @@ class Descriptor {
 /// The file a link stands for: the link itself stays.
 std::string target_of(const std::string& path) {
   std::error_code error;
-  const auto resolved = std::filesystem::is_symlink(path, error) ? std::filesystem::weakly_canonical(path, error) : std::filesystem::path(path);
+  const auto resolved = std::filesystem::is_symlink(path, error) ? std::filesystem::weakly_canonical(path, error)
+                                                                 : std::filesystem::path(path);
   return error ? path : resolved.string();
 }
 
@@ -55,7 +57,7 @@ bool write_all(int file, std::string_view bytes) {
 
 /// The permissions that `path` has, or a new file would get.
 mode_t mode_of(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   if (::stat(path.c_str(), &status) == 0) return status.st_mode & 07777;
   return 0666;
 }
@@ -83,7 +85,7 @@ void flush_folder(const std::string& path) {
 std::string read_file(const std::string& path) {
   const Descriptor file(path, O_RDONLY);
   if (!file.valid()) cannot("open", path, errno);
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file.get(), &status) != 0) cannot("read", path, errno);
   if (!S_ISREG(status.st_mode)) fail(ErrorCode::file_error, path, " is not a regular file");
   std::string bytes(static_cast<std::size_t>(status.st_size), '\0');

@@ -1,10 +1,10 @@
 // HDF5 files as Keras and h5py write them: a tree of groups whose leaves are arrays.
 //
 // Read: superblocks 0 to 3, old and new groups, contiguous, compact and chunked arrays (gzip, shuffle, fletcher32) of
-// floats, integers, bools and text, attributes. Refused by name: links and attributes in a fractal heap (groups of more than
-// eight links written with libver="latest"), compound types, references, external data. Written: the old layout that
-// every HDF5 library reads, with a checksum over all of it (hdf5_checksum.h), which is compared when it is there. Nothing
-// that a file says about sizes and places is believed unchecked.
+// floats, integers, bools and text, attributes. Refused by name: links and attributes in a fractal heap (groups of more
+// than eight links written with libver="latest"), compound types, references, external data. Written: the old layout
+// that every HDF5 library reads, with a checksum over all of it (hdf5_checksum.h), which is compared when it is there.
+// Nothing that a file says about sizes and places is believed unchecked.
 #pragma once
 #include <map>
 #include <string>

@@ -38,7 +38,8 @@ Filters read_filters(Cursor cursor) {
 std::string inflated(const Image& image, std::string_view packed, std::size_t most) {
   std::string out(most, '\0');
   uLongf got = most;
-  const int result = uncompress(reinterpret_cast<Bytef*>(out.data()), &got, reinterpret_cast<const Bytef*>(packed.data()), packed.size());
+  const int result = uncompress(reinterpret_cast<Bytef*>(out.data()), &got,
+                                reinterpret_cast<const Bytef*>(packed.data()), packed.size());
   if (result != Z_OK) image.refuse("a chunk is damaged: ", zError(result));
   out.resize(got);
   return out;
@@ -70,7 +71,8 @@ struct Chunks {
       else if (id == kShuffle) bytes = unshuffled(bytes, element);
       else bytes.resize(bytes.size() - std::min<std::size_t>(bytes.size(), 4));
     }
-    if (bytes.size() != chunk_bytes) image.refuse("a chunk unpacks to ", bytes.size(), " bytes where ", chunk_bytes, " were expected");
+    if (bytes.size() != chunk_bytes)
+      image.refuse("a chunk unpacks to ", bytes.size(), " bytes where ", chunk_bytes, " were expected");
     return bytes;
   }
 
@@ -80,7 +82,8 @@ struct Chunks {
     const Strides to = dense_strides(shape), from = dense_strides(chunk);
     std::vector<std::int64_t> rows(static_cast<std::size_t>(rank));
     for (int i = 0; i < rank; ++i)
-      rows[static_cast<std::size_t>(i)] = std::min<std::int64_t>(chunk[i], shape[i] - static_cast<std::int64_t>(offset[static_cast<std::size_t>(i)]));
+      rows[static_cast<std::size_t>(i)] =
+          std::min<std::int64_t>(chunk[i], shape[i] - static_cast<std::int64_t>(offset[static_cast<std::size_t>(i)]));
     std::vector<std::int64_t> at(static_cast<std::size_t>(rank), 0);
     const std::size_t run = static_cast<std::size_t>(rows.back()) * element;
     for (;;) {
@@ -90,9 +93,11 @@ struct Chunks {
         target += (static_cast<std::int64_t>(offset[k]) + at[k]) * to[k];
         source += at[k] * from[k];
       }
-      std::memcpy(out.data() + static_cast<std::size_t>(target) * element, bytes.data() + static_cast<std::size_t>(source) * element, run);
+      std::memcpy(out.data() + static_cast<std::size_t>(target) * element,
+                  bytes.data() + static_cast<std::size_t>(source) * element, run);
       int axis = rank - 2;
-      while (axis >= 0 && ++at[static_cast<std::size_t>(axis)] == rows[static_cast<std::size_t>(axis)]) at[static_cast<std::size_t>(axis--)] = 0;
+      while (axis >= 0 && ++at[static_cast<std::size_t>(axis)] == rows[static_cast<std::size_t>(axis)])
+        at[static_cast<std::size_t>(axis--)] = 0;
       if (axis < 0) return;
     }
   }
@@ -121,7 +126,8 @@ std::string filled(Image& image, const std::vector<Message>& messages, std::uint
 
 /// Sizes of a chunk; the last one stored is the element's.
 Shape read_chunk_sizes(Cursor& cursor, int count, std::size_t bytes, const Shape& shape, std::size_t element) {
-  if (count != shape.rank() + 1 || shape.rank() == 0) cursor.refuse("chunks of ", count - 1, " axes for an array of shape ", shape);
+  if (count != shape.rank() + 1 || shape.rank() == 0)
+    cursor.refuse("chunks of ", count - 1, " axes for an array of shape ", shape);
   std::vector<std::int64_t> sizes;
   std::uint64_t elements = 1;
   for (int i = 0; i < shape.rank(); ++i) {
@@ -130,14 +136,17 @@ Shape read_chunk_sizes(Cursor& cursor, int count, std::size_t bytes, const Shape
       cursor.refuse("chunks whose axis ", i, " has ", size, " elements");
     sizes.push_back(static_cast<std::int64_t>(size));
   }
-  if (const std::uint64_t stored = cursor.unsigned_of(bytes); stored != element) cursor.refuse("elements of ", stored, " bytes in chunks where ", element, " were expected");
+  if (const std::uint64_t stored = cursor.unsigned_of(bytes); stored != element)
+    cursor.refuse("elements of ", stored, " bytes in chunks where ", element, " were expected");
   return Shape(std::span<const std::int64_t>(sizes));
 }
 
-void place_chunk(Image& image, const Chunks& chunks, std::string_view stored, std::uint32_t mask, const std::vector<std::uint64_t>& offset) {
+void place_chunk(Image& image, const Chunks& chunks, std::string_view stored, std::uint32_t mask,
+                 const std::vector<std::uint64_t>& offset) {
   for (int i = 0; i < chunks.shape.rank(); ++i)
     if (offset[static_cast<std::size_t>(i)] >= static_cast<std::uint64_t>(chunks.shape[i]))
-      image.refuse("a chunk begins at element ", offset[static_cast<std::size_t>(i)], " of axis ", i, ", outside the array of shape ", chunks.shape);
+      image.refuse("a chunk begins at element ", offset[static_cast<std::size_t>(i)], " of axis ", i,
+                   ", outside the array of shape ", chunks.shape);
   image.make(chunks.chunk_bytes, "a chunk");
   chunks.place(chunks.unpack(stored, mask), offset);
 }
@@ -179,7 +188,8 @@ std::string read_chunks(Image& image, const Array& array, Cursor& cursor, int ve
     return out;
   }
   if (const int index = cursor.u8(); index != kSingle)
-    cursor.refuse("chunks found by an index of type ", index, ", which this reader does not know; write the file with libver=\"earliest\", h5py's default");
+    cursor.refuse("chunks found by an index of type ", index,
+                  ", which this reader does not know; write the file with libver=\"earliest\", h5py's default");
   std::uint64_t stored = chunks.chunk_bytes;
   std::uint32_t mask = 0;
   if (flags & kSingleFiltered) {
@@ -188,7 +198,8 @@ std::string read_chunks(Image& image, const Array& array, Cursor& cursor, int ve
   }
   const std::uint64_t address = cursor.u64();
   if (address == kNowhere || array.bytes == 0) return out;
-  place_chunk(image, chunks, image.at(address, stored, "a chunk").take(stored), mask, std::vector<std::uint64_t>(static_cast<std::size_t>(array.shape.rank()), 0));
+  place_chunk(image, chunks, image.at(address, stored, "a chunk").take(stored), mask,
+              std::vector<std::uint64_t>(static_cast<std::size_t>(array.shape.rank()), 0));
   return out;
 }
 
@@ -213,10 +224,13 @@ Tensor read_array(Image& image, GlobalHeap& heap, const std::vector<Message>& me
   else {
     address = cursor.u64();
     stored = cursor.u64();
-    if (address == kNowhere || array.bytes == 0) return decode(image, heap, type, shape, filled(image, messages, array.bytes, type.size));
+    if (address == kNowhere || array.bytes == 0)
+      return decode(image, heap, type, shape, filled(image, messages, array.bytes, type.size));
   }
-  if (stored < array.bytes) cursor.refuse("an array of shape ", shape, " needs ", array.bytes, " bytes, ", stored, " are stored");
-  const std::string_view raw = kind == kCompact ? cursor.take(array.bytes) : image.at(address, array.bytes, "an array's bytes").take(array.bytes);
+  if (stored < array.bytes)
+    cursor.refuse("an array of shape ", shape, " needs ", array.bytes, " bytes, ", stored, " are stored");
+  const std::string_view raw = kind == kCompact ? cursor.take(array.bytes)
+                                                : image.at(address, array.bytes, "an array's bytes").take(array.bytes);
   return decode(image, heap, type, shape, raw);
 }
 

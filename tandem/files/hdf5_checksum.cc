@@ -40,7 +40,8 @@ class Sum {
     text(dtype_name(tensor.dtype()));
     number(static_cast<std::size_t>(tensor.rank()));
     for (const std::int64_t size : tensor.shape()) number(static_cast<std::size_t>(size));
-    if (tensor.dtype() != DType::string) return bytes({static_cast<const char*>(tensor.raw_data()), tensor.spec().bytes()});
+    if (tensor.dtype() != DType::string)
+      return bytes({static_cast<const char*>(tensor.raw_data()), tensor.spec().bytes()});
     for (const std::string& one : tensor.strings()) text(one);
   }
 

@@ -33,7 +33,8 @@ std::string_view Cursor::text() {
 
 Cursor Image::at(std::uint64_t address, std::uint64_t size, const char* what) {
   if (address > bytes_.size() || size > bytes_.size() - address)
-    refuse(what, " should be at byte ", address, " and have ", size, " bytes, but the file has ", bytes_.size(), "; it is truncated or damaged");
+    refuse(what, " should be at byte ", address, " and have ", size, " bytes, but the file has ", bytes_.size(),
+           "; it is truncated or damaged");
   spend(size, what);
   return {*this, bytes_.substr(address, size), address, what};
 }

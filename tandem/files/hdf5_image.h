@@ -20,7 +20,10 @@ class Image;
 class Cursor {
  public:
   Cursor(const Image& image, std::string_view bytes, std::uint64_t address, const char* what)
-      : image_(&image), bytes_(bytes), address_(address), what_(what) {}
+      : image_(&image),
+        bytes_(bytes),
+        address_(address),
+        what_(what) {}
 
   std::uint8_t u8() { return static_cast<std::uint8_t>(take(1)[0]); }
   std::uint16_t u16() { return number<std::uint16_t>(); }
@@ -60,7 +63,10 @@ class Cursor {
 class Image {
  public:
   Image(std::string_view bytes, std::string name)
-      : bytes_(bytes), name_(std::move(name)), left_(4 * bytes.size() + (1 << 16)), made_(name_, bytes.size(), kAlways) {}
+      : bytes_(bytes),
+        name_(std::move(name)),
+        left_(4 * bytes.size() + (1 << 16)),
+        made_(name_, bytes.size(), kAlways) {}
 
   /// `size` bytes from `address` on, which a file without tricks asks for once or twice.
   Cursor at(std::uint64_t address, std::uint64_t size, const char* what);

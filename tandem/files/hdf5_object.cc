@@ -9,7 +9,8 @@ namespace {
 constexpr std::uint8_t kShared = 2;  // flag of a message that stands elsewhere
 
 void add_message(std::vector<Message>& out, std::uint16_t type, std::uint8_t flags, Cursor body) {
-  const bool read = type == kDataspace || type == kDatatype || type == kLayout || type == kFilters || type == kAttribute;
+  const bool read =
+      type == kDataspace || type == kDatatype || type == kLayout || type == kFilters || type == kAttribute;
   if ((flags & kShared) && read) body.refuse("it is shared between objects; this reader wants it in place");
   if (out.size() > 0xFFFF) body.refuse("more than 65535 messages");
   out.push_back({type, body});
@@ -132,7 +133,9 @@ void refuse_dense(Cursor info, std::size_t skipped, const char* what) {
   const std::uint8_t flags = info.u8();
   if (flags & 1) info.skip(skipped);
   if (info.u64() != kNowhere)
-    info.refuse(what, " are kept in a fractal heap, which this reader does not know; write the file with libver=\"earliest\", h5py's default");
+    info.refuse(what,
+                " are kept in a fractal heap, which this reader does not know; write the file with "
+                "libver=\"earliest\", h5py's default");
 }
 
 }  // namespace
@@ -159,7 +162,8 @@ void visit_tree(Image& image, std::uint64_t address, TreeType type, std::size_t 
   visit_node(image, address, type, key_bytes, -1, found);
 }
 
-void visit_links(Image& image, const std::vector<Message>& messages, const std::function<void(std::string_view, std::uint64_t)>& found) {
+void visit_links(Image& image, const std::vector<Message>& messages,
+                 const std::function<void(std::string_view, std::uint64_t)>& found) {
   if (const Message* info = find(messages, kLinkInfo)) refuse_dense(info->body, 8, "links");
   for (const Message& message : messages) {
     if (message.type == kSymbolTable) visit_symbols(image, message.body, found);

@@ -39,7 +39,8 @@ void visit_tree(Image& image, std::uint64_t address, TreeType type, std::size_t 
                 const std::function<void(Cursor key, std::uint64_t child)>& found);
 
 /// Calls `found` with the name and the header's address of every object in a group; links by name are left out.
-void visit_links(Image& image, const std::vector<Message>& messages, const std::function<void(std::string_view, std::uint64_t)>& found);
+void visit_links(Image& image, const std::vector<Message>& messages,
+                 const std::function<void(std::string_view, std::uint64_t)>& found);
 
 /// The array that the messages describe.
 Tensor read_array(Image& image, GlobalHeap& heap, const std::vector<Message>& messages, const Datatype& type);

@@ -22,13 +22,16 @@ std::uint64_t read_superblock(Image& image) {
   const bool old = version < 2;
   if (old) cursor.skip(4);
   const int offset_bytes = cursor.u8(), length_bytes = cursor.u8();
-  if (offset_bytes != 8 || length_bytes != 8) cursor.refuse("offsets of ", offset_bytes, " and lengths of ", length_bytes, " bytes; 8 are known");
+  if (offset_bytes != 8 || length_bytes != 8)
+    cursor.refuse("offsets of ", offset_bytes, " and lengths of ", length_bytes, " bytes; 8 are known");
   cursor.skip(old ? 1 + 4 + 4 : 1);
   if (version == 1) cursor.skip(4);
-  if (const std::uint64_t base = cursor.u64(); base != 0) cursor.refuse("a base address of ", base, "; only 0 is known");
+  if (const std::uint64_t base = cursor.u64(); base != 0)
+    cursor.refuse("a base address of ", base, "; only 0 is known");
   cursor.skip(8);  // free space, or the extension of the superblock
   const std::uint64_t end = cursor.u64();
-  if (end > image.size()) cursor.refuse("the file should have ", end, " bytes but has ", image.size(), "; it is truncated");
+  if (end > image.size())
+    cursor.refuse("the file should have ", end, " bytes but has ", image.size(), "; it is truncated");
   if (old) cursor.skip(8 + 8);  // driver, and the name of the root
   return cursor.u64();
 }
@@ -81,8 +84,10 @@ class Reader {
   void read_value(Hdf5Object& object, const std::vector<Message>& messages, Datatype type) {
     if (type.kind == Kind::opaque) {
       const auto dtype = object.attributes.find("dtype");
-      const bool known = dtype != object.attributes.end() && dtype->second.dtype() == DType::string && dtype->second.size() == 1;
-      if (!known || dtype->second.strings()[0] != "bfloat16") image_.refuse("opaque elements without an attribute dtype = \"bfloat16\"");
+      const bool known =
+          dtype != object.attributes.end() && dtype->second.dtype() == DType::string && dtype->second.size() == 1;
+      if (!known || dtype->second.strings()[0] != "bfloat16")
+        image_.refuse("opaque elements without an attribute dtype = \"bfloat16\"");
       object.attributes.erase("dtype");  // the tensor's dtype says it
     }
     object.value = read_array(image_, heap_, messages, type);

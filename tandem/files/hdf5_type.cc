@@ -7,7 +7,8 @@
 namespace tandem::hdf5 {
 namespace {
 
-constexpr const char* kClassNames[] = {"integer", "float", "time", "string", "bit field", "opaque", "compound", "reference", "enumeration", "variable length", "array"};
+constexpr const char* kClassNames[] = {"integer",  "float",     "time",        "string",          "bit field", "opaque",
+                                       "compound", "reference", "enumeration", "variable length", "array"};
 enum Class { kInteger = 0, kFloat = 1, kString = 3, kOpaque = 5, kEnumeration = 8, kVariable = 9 };
 
 Datatype read_integer(Cursor& cursor, std::uint32_t bits, std::uint32_t size) {
@@ -99,7 +100,8 @@ Tensor decode_text(Image& image, GlobalHeap& heap, const Datatype& type, const S
       continue;
     }
     const std::string_view stored = heap.find(address, index);
-    if (length > stored.size()) image.refuse("a text of ", length, " bytes is stored in ", stored.size(), " bytes of the heap at byte ", address);
+    if (length > stored.size())
+      image.refuse("a text of ", length, " bytes is stored in ", stored.size(), " bytes of the heap at byte ", address);
     image.spend(length, "text");
     values.push_back(fixed_text(stored.substr(0, length), false));
   }
@@ -125,9 +127,12 @@ Datatype read_datatype(Cursor cursor) {
       if (size == 2) return {.kind = Kind::opaque, .size = 2, .dtype = DType::bf16};  // Keras' bfloat16
       cursor.refuse("opaque elements of ", size, " bytes");
     case kVariable:
-      if ((bits & 15) == 1 && size == kTextReferenceBytes) return {.kind = Kind::variable_text, .size = size, .dtype = DType::string};
+      if ((bits & 15) == 1 && size == kTextReferenceBytes)
+        return {.kind = Kind::variable_text, .size = size, .dtype = DType::string};
       cursor.refuse("sequences of variable length; only text may be");
-    default: cursor.refuse("elements of class ", kind <= 10 ? kClassNames[kind] : "unknown", "; floats, integers, bools and text are known");
+    default:
+      cursor.refuse("elements of class ", kind <= 10 ? kClassNames[kind] : "unknown",
+                    "; floats, integers, bools and text are known");
   }
 }
 
@@ -218,7 +223,8 @@ std::uint64_t stored_bytes(const Image& image, const Datatype& type, const Shape
 Tensor decode(Image& image, GlobalHeap& heap, const Datatype& type, const Shape& shape, std::string_view raw) {
   TANDEM_CHECK(raw.size() == stored_bytes(image, type, shape), "an array's bytes do not fit its shape");
   static_assert(std::endian::native == std::endian::little, "numbers are stored with the lowest byte first");
-  if (type.kind == Kind::fixed_text || type.kind == Kind::variable_text) return decode_text(image, heap, type, shape, raw);
+  if (type.kind == Kind::fixed_text || type.kind == Kind::variable_text)
+    return decode_text(image, heap, type, shape, raw);
   return decode_numbers(type, shape, raw);
 }
 

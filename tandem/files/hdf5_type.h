@@ -22,7 +22,8 @@ struct Datatype {
 Datatype read_datatype(Cursor cursor);
 /// As h5py writes it. Text is of variable length.
 std::string datatype_bytes(DType dtype);
-inline constexpr std::size_t kTextReferenceBytes = 16;  // length, heap, index: what stands for a text of variable length
+inline constexpr std::size_t kTextReferenceBytes =
+    16;  // length, heap, index: what stands for a text of variable length
 
 /// The sizes of an array; `null`: there is not even one element.
 struct Dataspace {

@@ -86,14 +86,17 @@ class Writer {
 
   static std::string message(MessageType type, const std::string& body, const std::string& path) {
     if (padded(body.size()) > kMostMessageBytes)
-      fail(ErrorCode::invalid_argument, "HDF5: an attribute of ", path.empty() ? "/" : path, " has ", body.size(), " bytes; at most 64 KiB are possible");
+      fail(ErrorCode::invalid_argument, "HDF5: an attribute of ", path.empty() ? "/" : path, " has ", body.size(),
+           " bytes; at most 64 KiB are possible");
     Bytes out;
     out.u16(type).u16(padded(body.size())).u8(type == kDatatype ? 1 : 0).zeros(3).text(body).align();
     return out.str();
   }
 
   std::uint64_t write_header(const std::vector<std::string>& messages, const std::string& path) {
-    if (messages.size() > 0xFFFF) fail(ErrorCode::invalid_argument, "HDF5: ", path, " has ", messages.size(), " attributes; at most 65000 are possible");
+    if (messages.size() > 0xFFFF)
+      fail(ErrorCode::invalid_argument, "HDF5: ", path, " has ", messages.size(),
+           " attributes; at most 65000 are possible");
     std::size_t bytes = 0;
     for (const std::string& one : messages) bytes += one.size();
     Bytes head;
@@ -104,7 +107,8 @@ class Writer {
 
   Written write_object(const Hdf5Object& object, const std::string& path) {
     if (object.is_group()) return write_group(object, path);
-    if (!object.items.empty()) fail(ErrorCode::invalid_argument, "HDF5: ", path, " is an array and cannot contain items");
+    if (!object.items.empty())
+      fail(ErrorCode::invalid_argument, "HDF5: ", path, " is an array and cannot contain items");
     return {.header = write_array(object, path)};
   }
 
@@ -115,7 +119,8 @@ class Writer {
     std::vector<std::uint64_t> offsets;
     for (const auto& [name, item] : group.items) {
       if (name.empty() || name == "." || name.find('/') != std::string::npos || name.find('\0') != std::string::npos)
-        fail(ErrorCode::invalid_argument, "HDF5: '", name, "' cannot be the name of an item in ", path.empty() ? "/" : path);
+        fail(ErrorCode::invalid_argument, "HDF5: '", name, "' cannot be the name of an item in ",
+             path.empty() ? "/" : path);
       const Written written = write_object(item, path + "/" + name);
       offsets.push_back(names.size());
       symbols.push_back(Bytes().u64(names.size()).str() + symbol(written));
@@ -166,7 +171,8 @@ class Writer {
       const std::size_t begin = n * kChildrenPerNode, used = std::min(kChildrenPerNode, children.size() - begin);
       Bytes node;
       node.text("TREE").u8(0).u8(level).u16(used).u64(n ? address(n - 1) : kNowhere).u64(address(n + 1)).u64(below);
-      for (std::size_t i = 0; i < used; ++i) node.u64(children[begin + i].address).u64(below = children[begin + i].last);
+      for (std::size_t i = 0; i < used; ++i)
+        node.u64(children[begin + i].address).u64(below = children[begin + i].last);
       node.zeros(kNodeBytes - node.size());
       nodes.push_back({append(node.str()), below});
     }
@@ -176,15 +182,20 @@ class Writer {
   std::uint64_t write_array(const Hdf5Object& array, const std::string& path) {
     const Tensor& value = array.value;
     const std::string text = value.dtype() == DType::string ? text_references(value) : std::string();
-    const std::string_view raw = value.dtype() == DType::string ? std::string_view(text) : std::string_view(static_cast<const char*>(value.raw_data()), value.spec().bytes());
+    const std::string_view raw =
+        value.dtype() == DType::string
+            ? std::string_view(text)
+            : std::string_view(static_cast<const char*>(value.raw_data()), value.spec().bytes());
     const std::uint64_t address = raw.empty() ? kNowhere : append(raw);
     using namespace std::string_literals;
     std::vector<std::string> messages{
-        message(kDataspace, dataspace_bytes(value.shape()), path), message(kDatatype, datatype_bytes(value.dtype()), path),
+        message(kDataspace, dataspace_bytes(value.shape()), path),
+        message(kDatatype, datatype_bytes(value.dtype()), path),
         message(kFillValue, "\2\2\2\1\0\0\0\0"s, path),  // space allotted late, filled when set, zero
         message(kLayout, Bytes().u8(3).u8(1).u64(address).u64(raw.size()).str(), path)};
     add_attributes(array, path, messages);
-    if (value.dtype() == DType::bf16) messages.push_back(attribute("dtype", Tensor::from_strings({"bfloat16"}, {}), path));
+    if (value.dtype() == DType::bf16)
+      messages.push_back(attribute("dtype", Tensor::from_strings({"bfloat16"}, {}), path));
     return write_header(messages, path);
   }
 
@@ -193,12 +204,16 @@ class Writer {
   }
 
   std::string attribute(const std::string& name, const Tensor& value, const std::string& path) {
-    if (name.find('\0') != std::string::npos || name.size() > 0xFFF0) fail(ErrorCode::invalid_argument, "HDF5: '", name, "' cannot be the name of an attribute");
-    if (value.dtype() == DType::bf16) fail(ErrorCode::unsupported_dtype, "HDF5: attribute ", name, " cannot be bfloat16; cast it to float32");
+    if (name.find('\0') != std::string::npos || name.size() > 0xFFF0)
+      fail(ErrorCode::invalid_argument, "HDF5: '", name, "' cannot be the name of an attribute");
+    if (value.dtype() == DType::bf16)
+      fail(ErrorCode::unsupported_dtype, "HDF5: attribute ", name, " cannot be bfloat16; cast it to float32");
     const std::string type = datatype_bytes(value.dtype()), space = dataspace_bytes(value.shape());
     Bytes out;
     out.u8(1).u8(0).u16(name.size() + 1).u16(type.size()).u16(space.size());
-    for (const std::string_view part : {std::string_view(name.c_str(), name.size() + 1), std::string_view(type), std::string_view(space)}) out.text(part).align();
+    for (const std::string_view part :
+         {std::string_view(name.c_str(), name.size() + 1), std::string_view(type), std::string_view(space)})
+      out.text(part).align();
     if (value.dtype() == DType::string) out.text(text_references(value));
     else out.text({static_cast<const char*>(value.raw_data()), value.spec().bytes()});
     return message(kAttribute, out.str(), path);
@@ -208,7 +223,8 @@ class Writer {
   std::string text_references(const Tensor& texts) {
     Bytes out;
     for (const std::string& text : texts.strings()) {
-      if (text.size() > 0xFFFFFFF0) fail(ErrorCode::invalid_argument, "HDF5: a text of ", text.size(), " bytes; at most 4 GiB are possible");
+      if (text.size() > 0xFFFFFFF0)
+        fail(ErrorCode::invalid_argument, "HDF5: a text of ", text.size(), " bytes; at most 4 GiB are possible");
       if (text.empty()) {
         out.zeros(kTextReferenceBytes);
         continue;

@@ -73,7 +73,8 @@ bool read_header(Reader& reader, std::string_view bytes, const JpegReading& how)
 void colours_of_inks(const std::uint8_t* inks, std::uint8_t* colours, std::size_t pixels, bool inverted) {
   const auto left = [inverted](int ink) { return inverted ? ink : 255 - ink; };
   for (std::size_t i = 0; i < pixels; ++i)
-    for (std::size_t c = 0; c < 3; ++c) colours[3 * i + c] = static_cast<std::uint8_t>(left(inks[4 * i + 3]) * left(inks[4 * i + c]) / 255);
+    for (std::size_t c = 0; c < 3; ++c)
+      colours[3 * i + c] = static_cast<std::uint8_t>(left(inks[4 * i + 3]) * left(inks[4 * i + c]) / 255);
 }
 
 /// `row` is as long as a row of inks.
@@ -106,7 +107,8 @@ struct Writer {
   }
 };
 
-bool write_rows(Writer& writer, std::uint8_t* data, const Shape& shape, const JpegWriting& how, const std::string& metadata) {
+bool write_rows(Writer& writer, std::uint8_t* data, const Shape& shape, const JpegWriting& how,
+                const std::string& metadata) {
   if (setjmp(writer.error.back)) return false;
   jpeg_compress_struct& state = writer.state;
   jpeg_mem_dest(&state, &writer.buffer, &writer.size);
@@ -122,10 +124,12 @@ bool write_rows(Writer& writer, std::uint8_t* data, const Shape& shape, const Jp
   jpeg_set_quality(&state, how.quality, TRUE);
   if (how.progressive) jpeg_simple_progression(&state);
   if (!how.chroma_downsampling)
-    for (int i = 0; i < state.num_components; ++i) state.comp_info[i].h_samp_factor = state.comp_info[i].v_samp_factor = 1;
+    for (int i = 0; i < state.num_components; ++i)
+      state.comp_info[i].h_samp_factor = state.comp_info[i].v_samp_factor = 1;
   jpeg_start_compress(&state, TRUE);
   if (!metadata.empty())
-    jpeg_write_marker(&state, JPEG_APP0 + 1, reinterpret_cast<const JOCTET*>(metadata.data()), static_cast<unsigned>(metadata.size()));
+    jpeg_write_marker(&state, JPEG_APP0 + 1, reinterpret_cast<const JOCTET*>(metadata.data()),
+                      static_cast<unsigned>(metadata.size()));
   while (state.next_scanline < state.image_height) {
     JSAMPROW row = data + static_cast<std::size_t>(state.next_scanline) * static_cast<std::size_t>(shape[1] * shape[2]);
     jpeg_write_scanlines(&state, &row, 1);
@@ -138,41 +142,50 @@ bool write_rows(Writer& writer, std::uint8_t* data, const Shape& shape, const Jp
 
 Tensor decode_jpeg(std::string_view bytes, const JpegReading& how) {
   const auto [channels, ratio] = std::pair(how.channels, how.ratio);
-  if (channels != 0 && channels != 1 && channels != 3) fail(ErrorCode::invalid_argument, "decode_jpeg: channels must be 0, 1 or 3, got ", channels);
-  if (ratio != 1 && ratio != 2 && ratio != 4 && ratio != 8) fail(ErrorCode::invalid_argument, "decode_jpeg: ratio must be 1, 2, 4, or 8, got ", ratio);
+  if (channels != 0 && channels != 1 && channels != 3)
+    fail(ErrorCode::invalid_argument, "decode_jpeg: channels must be 0, 1 or 3, got ", channels);
+  if (ratio != 1 && ratio != 2 && ratio != 4 && ratio != 8)
+    fail(ErrorCode::invalid_argument, "decode_jpeg: ratio must be 1, 2, 4, or 8, got ", ratio);
   Reader reader(!how.recover_truncated);
-  if (!read_header(reader, bytes, how)) fail(ErrorCode::bad_file, "decode_jpeg: no JPEG file, or a damaged one: ", reader.error.text);
+  if (!read_header(reader, bytes, how))
+    fail(ErrorCode::bad_file, "decode_jpeg: no JPEG file, or a damaged one: ", reader.error.text);
   const std::size_t height = reader.state.output_height, width = reader.state.output_width;
   const std::size_t depth = reader.of_inks() ? 3 : static_cast<std::size_t>(reader.state.out_color_components);
   const std::size_t all = static_cast<std::size_t>(reader.state.image_height) * reader.state.image_width;
   if (all > picture_detail::kMostValues / depth)
-    fail(ErrorCode::bad_file, "decode_jpeg: the picture would have ", reader.state.image_height, " x ", reader.state.image_width, " pixels");
+    fail(ErrorCode::bad_file, "decode_jpeg: the picture would have ", reader.state.image_height, " x ",
+         reader.state.image_width, " pixels");
   // A block of 64 pixels takes a bit, or a small part of one: a file that claims much more lies.
   if (all / 64 / 512 > bytes.size())
-    fail(ErrorCode::bad_file, "decode_jpeg: the header promises ", reader.state.image_height, " x ", reader.state.image_width, " pixels, more than ",
-         bytes.size(), " bytes can hold");
+    fail(ErrorCode::bad_file, "decode_jpeg: the header promises ", reader.state.image_height, " x ",
+         reader.state.image_width, " pixels, more than ", bytes.size(), " bytes can hold");
   std::vector<std::uint8_t> values(height * width * depth), row(reader.of_inks() ? width * 4 : 0);
   if (!read_rows(reader, values.data(), width * depth, row.data())) {
     const std::size_t read = reader.state.output_scanline;
     if (read == 0 || static_cast<double>(read) < how.acceptable_fraction * static_cast<double>(height))
       fail(ErrorCode::bad_file, "decode_jpeg: a damaged file: ", reader.error.text);
   }
-  return Tensor::from(values, Shape{static_cast<std::int64_t>(height), static_cast<std::int64_t>(width), static_cast<std::int64_t>(depth)});
+  return Tensor::from(values, Shape{static_cast<std::int64_t>(height), static_cast<std::int64_t>(width),
+                                    static_cast<std::int64_t>(depth)});
 }
 
 std::string encode_jpeg(const Tensor& picture, const JpegWriting& how) {
-  picture_detail::check_picture("encode_jpeg", picture, "uint8 [height, width, channels] with 1 or 3 channels",
-                                picture.dtype() == DType::u8 && picture.rank() == 3 && (picture.shape()[2] == 1 || picture.shape()[2] == 3));
-  if (how.quality < 0 || how.quality > 100) fail(ErrorCode::invalid_argument, "encode_jpeg: quality must be 0 to 100, got ", how.quality);
+  picture_detail::check_picture(
+      "encode_jpeg", picture, "uint8 [height, width, channels] with 1 or 3 channels",
+      picture.dtype() == DType::u8 && picture.rank() == 3 && (picture.shape()[2] == 1 || picture.shape()[2] == 3));
+  if (how.quality < 0 || how.quality > 100)
+    fail(ErrorCode::invalid_argument, "encode_jpeg: quality must be 0 to 100, got ", how.quality);
   constexpr std::string_view kNamespace{"http://ns.adobe.com/xap/1.0/\0", 29};  // the end of the name is part of it
   constexpr std::size_t kMostMetadata = 65533 - kNamespace.size();
   if (how.xmp_metadata.size() > kMostMetadata)
-    fail(ErrorCode::invalid_argument, "encode_jpeg: xmp_metadata may have ", kMostMetadata, " bytes, got ", how.xmp_metadata.size());
+    fail(ErrorCode::invalid_argument, "encode_jpeg: xmp_metadata may have ", kMostMetadata, " bytes, got ",
+         how.xmp_metadata.size());
   const std::string metadata = how.xmp_metadata.empty() ? "" : std::string(kNamespace) + how.xmp_metadata;
   const auto data = picture.data<std::uint8_t>();
   std::vector<std::uint8_t> values(data.begin(), data.end());
   Writer writer;
-  if (!write_rows(writer, values.data(), picture.shape(), how, metadata)) fail(ErrorCode::invalid_argument, "encode_jpeg: ", writer.error.text);
+  if (!write_rows(writer, values.data(), picture.shape(), how, metadata))
+    fail(ErrorCode::invalid_argument, "encode_jpeg: ", writer.error.text);
   return {reinterpret_cast<const char*>(writer.buffer), writer.size};
 }
 

@@ -16,7 +16,7 @@ namespace tandem {
 MappedFile::MappedFile(std::string path) : path_(std::move(path)) {
   file_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   if (file_ < 0) fail(ErrorCode::file_error, "cannot open ", path_, ": ", std::strerror(errno));
-  struct stat state {};
+  struct stat state{};
   const bool known = fstat(file_, &state) == 0;
   if (!known || !S_ISREG(state.st_mode)) {
     close(file_);
@@ -39,9 +39,10 @@ MappedFile::~MappedFile() {
 }
 
 void MappedFile::check_size() const {
-  struct stat state {};
+  struct stat state{};
   if (fstat(file_, &state) != 0 || static_cast<std::size_t>(state.st_size) < size_)
-    fail(ErrorCode::file_error, path_, " had ", size_, " bytes when it was opened and has ", state.st_size, " now; open it again");
+    fail(ErrorCode::file_error, path_, " had ", size_, " bytes when it was opened and has ", state.st_size,
+         " now; open it again");
 }
 
 }  // namespace tandem

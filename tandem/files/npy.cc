@@ -55,8 +55,7 @@ std::vector<std::size_t> fortran_order(const Shape& shape) {
   std::vector<std::int64_t> index(static_cast<std::size_t>(shape.rank()), 0);
   for (std::int64_t n = 0; n < shape.elements(); ++n) {
     std::int64_t at = 0;
-    for (int axis = shape.rank() - 1; axis >= 0; --axis)
-      at = at * shape[axis] + index[static_cast<std::size_t>(axis)];
+    for (int axis = shape.rank() - 1; axis >= 0; --axis) at = at * shape[axis] + index[static_cast<std::size_t>(axis)];
     out.push_back(static_cast<std::size_t>(at));
     for (int axis = shape.rank() - 1; axis >= 0; --axis) {
       if (++index[static_cast<std::size_t>(axis)] < shape[axis]) break;
@@ -71,12 +70,9 @@ void append_utf8(std::string& out, std::uint32_t code, const std::string& name) 
     fail(ErrorCode::bad_file, name, ": ", code, " is no Unicode character");
   auto put = [&](std::uint32_t byte) { out += static_cast<char>(byte); };
   if (code < 0x80) return put(code);
-  if (code < 0x800)
-    put(0xC0 | code >> 6);
-  else if (code < 0x10000)
-    put(0xE0 | code >> 12), put(0x80 | (code >> 6 & 0x3F));
-  else
-    put(0xF0 | code >> 18), put(0x80 | (code >> 12 & 0x3F)), put(0x80 | (code >> 6 & 0x3F));
+  if (code < 0x800) put(0xC0 | code >> 6);
+  else if (code < 0x10000) put(0xE0 | code >> 12), put(0x80 | (code >> 6 & 0x3F));
+  else put(0xF0 | code >> 18), put(0x80 | (code >> 12 & 0x3F)), put(0x80 | (code >> 6 & 0x3F));
   put(0x80 | (code & 0x3F));
 }
 
@@ -106,14 +102,12 @@ Tensor read_strings(const ByteSource& source, const NpyHeader& header, std::size
   const bool reorder = header.fortran && header.shape.rank() > 1;
   const std::vector<std::size_t> order = reorder ? fortran_order(header.shape) : std::vector<std::size_t>{};
   for (std::size_t i = 0; i < static_cast<std::size_t>(header.shape.elements()); ++i)
-    values.push_back(
-        unpacked_string(data.data() + (reorder ? order[i] : i) * header.item_bytes, header, source.name));
+    values.push_back(unpacked_string(data.data() + (reorder ? order[i] : i) * header.item_bytes, header, source.name));
   return Tensor::from_strings(std::move(values), header.shape);
 }
 
 const Decision* loaded_decision() {
-  static const Decision* decision =
-      intern({.op = "load_npy", .device = "/CPU:0", .reason = ReasonCode::host_value});
+  static const Decision* decision = intern({.op = "load_npy", .device = "/CPU:0", .reason = ReasonCode::host_value});
   return decision;
 }
 
@@ -153,8 +147,8 @@ NpyPlace find_npy(const ByteSource& source) {
   const bool too_many =
       header.kind != NpyKind::fixed && static_cast<std::uint64_t>(header.shape.elements()) > source.size;
   if (overflows || bytes > present || too_many)
-    fail(ErrorCode::bad_file, source.name, ": the header promises shape ", header.shape, " with ",
-         header.item_bytes, " bytes an element, but only ", present, " bytes of data are there");
+    fail(ErrorCode::bad_file, source.name, ": the header promises shape ", header.shape, " with ", header.item_bytes,
+         " bytes an element, but only ", present, " bytes of data are there");
   return {header, consumed, bytes};
 }
 
@@ -173,11 +167,12 @@ std::string packed_strings(const Tensor& tensor, std::size_t item_bytes) {
 }
 
 ByteSource byte_source(std::string_view bytes, const std::string& name) {
-  return {.name = name, .size = bytes.size(), .read = [bytes, at = std::size_t{0}](char* to, std::size_t count) mutable {
-            TANDEM_CHECK(count <= bytes.size() - at, "read beyond the bytes given");
-            std::memcpy(to, bytes.data() + at, count);
-            at += count;
-          }};
+  return {
+      .name = name, .size = bytes.size(), .read = [bytes, at = std::size_t{0}](char* to, std::size_t count) mutable {
+        TANDEM_CHECK(count <= bytes.size() - at, "read beyond the bytes given");
+        std::memcpy(to, bytes.data() + at, count);
+        at += count;
+      }};
 }
 
 Tensor npy_from_bytes(std::string_view bytes, const std::string& name) { return read_npy(byte_source(bytes, name)); }
@@ -193,14 +188,12 @@ Tensor load_npy(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::error_code error;
   if (!file) fail(ErrorCode::file_error, "cannot open ", path, ": ", std::strerror(errno));
-  if (!std::filesystem::is_regular_file(path, error))
-    fail(ErrorCode::file_error, path, " is not a regular file");
+  if (!std::filesystem::is_regular_file(path, error)) fail(ErrorCode::file_error, path, " is not a regular file");
   const std::uint64_t size = std::filesystem::file_size(path, error);
   if (error) fail(ErrorCode::file_error, "cannot read ", path, ": ", error.message());
   return read_npy({.name = path, .size = size, .read = [&](char* to, std::size_t count) {
                      if (!file.read(to, static_cast<std::streamsize>(count)))
-                       fail(ErrorCode::file_error, "cannot read ", count, " bytes of ", path, ": got ",
-                            file.gcount());
+                       fail(ErrorCode::file_error, "cannot read ", count, " bytes of ", path, ": got ", file.gcount());
                    }});
 }
 
@@ -209,15 +202,10 @@ void save_npy(const std::string& path, const Tensor& tensor) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   if (!file) fail(ErrorCode::file_error, "cannot write ", path, ": ", std::strerror(errno));
   file << npy_header_bytes(header);
-  if (header.kind == NpyKind::bytes)
-    file << packed_strings(tensor, header.item_bytes);
-  else
-    file.write(static_cast<const char*>(tensor.raw_data()),
-               static_cast<std::streamsize>(tensor.spec().bytes()));
+  if (header.kind == NpyKind::bytes) file << packed_strings(tensor, header.item_bytes);
+  else file.write(static_cast<const char*>(tensor.raw_data()), static_cast<std::streamsize>(tensor.spec().bytes()));
   file.close();
-  if (!file)
-    fail(ErrorCode::file_error, "cannot write ", path, ": ", std::strerror(errno),
-         "; the file is incomplete");
+  if (!file) fail(ErrorCode::file_error, "cannot write ", path, ": ", std::strerror(errno), "; the file is incomplete");
 }
 
 }  // namespace tandem

@@ -25,14 +25,10 @@ class HeaderReader {
     while (!accept('}')) {
       const std::string key = string();
       expect(':');
-      if (key == "descr" && !has_descr)
-        out.descr = descr(), has_descr = true;
-      else if (key == "fortran_order" && !has_order)
-        out.fortran = boolean(), has_order = true;
-      else if (key == "shape" && !has_shape)
-        out.shape = tuple(), has_shape = true;
-      else
-        bad("each of descr, fortran_order and shape once");
+      if (key == "descr" && !has_descr) out.descr = descr(), has_descr = true;
+      else if (key == "fortran_order" && !has_order) out.fortran = boolean(), has_order = true;
+      else if (key == "shape" && !has_shape) out.shape = tuple(), has_shape = true;
+      else bad("each of descr, fortran_order and shape once");
       if (!accept(',') && peek() != '}') bad("',' or '}'");
     }
     if (peek() != '\0') bad("nothing behind the '}'");
@@ -96,8 +92,7 @@ class HeaderReader {
     const std::size_t begin = at_;
     std::int64_t value = 0;
     for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_)
-      if (__builtin_mul_overflow(value, 10, &value) ||
-          __builtin_add_overflow(value, text_[at_] - '0', &value))
+      if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, text_[at_] - '0', &value))
         bad("a size below 2^63");
     if (at_ == begin) bad("a size of 0 or more");
     if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // written by Python 2
@@ -113,10 +108,9 @@ struct FixedDescr {
   std::string_view descr;  // without the byte order
   DType dtype;
 };
-constexpr FixedDescr kFixed[] = {{"f2", DType::f16}, {"f4", DType::f32},    {"f8", DType::f64},
-                                 {"i1", DType::i8},  {"u1", DType::u8},     {"i4", DType::i32},
-                                 {"i8", DType::i64}, {"i2", DType::i16},    {"u2", DType::u16},
-                                 {"u4", DType::u32}, {"u8", DType::u64},    {"b1", DType::boolean}};
+constexpr FixedDescr kFixed[] = {{"f2", DType::f16}, {"f4", DType::f32}, {"f8", DType::f64}, {"i1", DType::i8},
+                                 {"u1", DType::u8},  {"i4", DType::i32}, {"i8", DType::i64}, {"i2", DType::i16},
+                                 {"u2", DType::u16}, {"u4", DType::u32}, {"u8", DType::u64}, {"b1", DType::boolean}};
 
 /// The number behind S or U; nothing when it is none or absurd.
 std::optional<std::size_t> item_length(std::string_view digits) {
@@ -167,18 +161,15 @@ NpyHeader parse_npy_header(std::string_view text, const std::string& name) {
   try {
     header.shape = Shape(std::span<const std::int64_t>(raw.shape));
   } catch (const Error& error) {
-    fail(ErrorCode::bad_file, name, ": the header's shape (", join(raw.shape),
-         ") is impossible: ", error.what());
+    fail(ErrorCode::bad_file, name, ": the header's shape (", join(raw.shape), ") is impossible: ", error.what());
   }
   return header;
 }
 
 NpyHeader npy_header_of(const Tensor& tensor) {
   if (tensor.dtype() == DType::bf16)
-    fail(ErrorCode::unsupported_dtype,
-         "NumPy's files have no bfloat16; save cast(x, float32), which is exact");
-  NpyHeader header{
-      .dtype = tensor.dtype(), .item_bytes = dtype_size(tensor.dtype()), .shape = tensor.shape()};
+    fail(ErrorCode::unsupported_dtype, "NumPy's files have no bfloat16; save cast(x, float32), which is exact");
+  NpyHeader header{.dtype = tensor.dtype(), .item_bytes = dtype_size(tensor.dtype()), .shape = tensor.shape()};
   if (tensor.dtype() != DType::string) return header;
   header.kind = NpyKind::bytes;
   header.item_bytes = 1;
@@ -196,8 +187,7 @@ std::string npy_header_bytes(const NpyHeader& header) {
   for (const FixedDescr& fixed : kFixed)
     if (fixed.dtype == header.dtype) descr = (header.item_bytes == 1 ? "|" : "<") + std::string(fixed.descr);
   if (header.kind == NpyKind::bytes) descr = "|S" + std::to_string(header.item_bytes);
-  std::string dict =
-      "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + tuple_text(header.shape) + ", }";
+  std::string dict = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + tuple_text(header.shape) + ", }";
   // NumPy leaves room for the first size to grow to 21 digits in place.
   if (header.shape.rank() > 0) dict += std::string(21 - std::to_string(header.shape[0]).size(), ' ');
   constexpr std::size_t kPrefix = 10;  // magic, version, length

@@ -27,7 +27,9 @@ NamedTensors read_all(const ZipReader& archive, const std::string& path) {
 }  // namespace
 
 NamedTensors load_npz(const std::string& path) { return read_all(ZipReader(path), path); }
-NamedTensors npz_from_bytes(std::string_view bytes, const std::string& name) { return read_all(ZipReader(bytes, name), name); }
+NamedTensors npz_from_bytes(std::string_view bytes, const std::string& name) {
+  return read_all(ZipReader(bytes, name), name);
+}
 
 std::string npz_to_bytes(const NamedTensors& tensors, bool compressed) {
   ZipEntries entries;

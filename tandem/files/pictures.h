@@ -28,8 +28,9 @@ struct JpegWriting {
   std::string xmp_metadata;
 };
 
-/// `channels` 0 keeps those of the file; 1 is grey, 2 grey and alpha (PNG only), 3 colours, 4 colours and alpha (PNG only).
-/// Throws bad_file when the content is damaged or too large. A PNG is read as uint8 or uint16, whatever the file has.
+/// `channels` 0 keeps those of the file; 1 is grey, 2 grey and alpha (PNG only), 3 colours, 4 colours and alpha (PNG
+/// only). Throws bad_file when the content is damaged or too large. A PNG is read as uint8 or uint16, whatever the file
+/// has.
 Tensor decode_png(std::string_view bytes, int channels = 0, DType dtype = DType::u8);
 Tensor decode_jpeg(std::string_view bytes, const JpegReading& how = {});
 

@@ -16,10 +16,12 @@ struct NamedType {
   std::string_view name;
   DType dtype;
 };
-constexpr std::array kTypes{NamedType{"F64", DType::f64}, NamedType{"F32", DType::f32}, NamedType{"F16", DType::f16},
-                            NamedType{"BF16", DType::bf16}, NamedType{"I64", DType::i64}, NamedType{"I32", DType::i32},
-                            NamedType{"I16", DType::i16}, NamedType{"U16", DType::u16},
-                            NamedType{"U32", DType::u32}, NamedType{"U64", DType::u64}, NamedType{"I8", DType::i8}, NamedType{"U8", DType::u8}, NamedType{"BOOL", DType::boolean}};
+constexpr std::array kTypes{
+    NamedType{"F64", DType::f64},     NamedType{"F32", DType::f32}, NamedType{"F16", DType::f16},
+    NamedType{"BF16", DType::bf16},   NamedType{"I64", DType::i64}, NamedType{"I32", DType::i32},
+    NamedType{"I16", DType::i16},     NamedType{"U16", DType::u16}, NamedType{"U32", DType::u32},
+    NamedType{"U64", DType::u64},     NamedType{"I8", DType::i8},   NamedType{"U8", DType::u8},
+    NamedType{"BOOL", DType::boolean}};
 
 /// One tensor's entry of the header, checked.
 struct Entry {
@@ -33,12 +35,15 @@ template <class... Parts>
   fail(ErrorCode::bad_file, file, ": ", parts...);
 }
 
-std::vector<std::uint64_t> numbers(const Json& entry, const char* key, const std::string& file, const std::string& name) {
+std::vector<std::uint64_t> numbers(const Json& entry, const char* key, const std::string& file,
+                                   const std::string& name) {
   const auto list = entry.find(key);
   if (list == entry.end() || !list->is_array()) refuse(file, "tensor '", name, "' has no list '", key, "'");
   std::vector<std::uint64_t> out;
   for (const Json& value : *list) {
-    if (!value.is_number_unsigned()) refuse(file, "tensor '", name, "': '", key, "' contains ", value.dump(-1, ' ', true, Json::error_handler_t::replace));
+    if (!value.is_number_unsigned())
+      refuse(file, "tensor '", name, "': '", key, "' contains ",
+             value.dump(-1, ' ', true, Json::error_handler_t::replace));
     out.push_back(value.get<std::uint64_t>());
   }
   return out;
@@ -47,16 +52,22 @@ std::vector<std::uint64_t> numbers(const Json& entry, const char* key, const std
 TensorSpec read_spec(const Json& entry, const std::string& file, const std::string& name) {
   const auto type = entry.find("dtype");
   if (type == entry.end() || !type->is_string()) refuse(file, "tensor '", name, "' has no dtype");
-  const auto known = std::find_if(kTypes.begin(), kTypes.end(), [&](const NamedType& one) { return one.name == type->get_ref<const std::string&>(); });
-  if (known == kTypes.end()) refuse(file, "tensor '", name, "' has dtype ", type->get<std::string>(), "; known are F64, F32, F16, BF16, I64, I32, I16, I8, U64, U32, U16, U8 and BOOL");
+  const auto known = std::find_if(kTypes.begin(), kTypes.end(), [&](const NamedType& one) {
+    return one.name == type->get_ref<const std::string&>();
+  });
+  if (known == kTypes.end())
+    refuse(file, "tensor '", name, "' has dtype ", type->get<std::string>(),
+           "; known are F64, F32, F16, BF16, I64, I32, I16, I8, U64, U32, U16, U8 and BOOL");
   const auto sizes = numbers(entry, "shape", file, name);
   std::vector<std::int64_t> shape;
   std::uint64_t bytes = dtype_size(known->dtype);
   for (const std::uint64_t size : sizes) {
-    if (__builtin_mul_overflow(bytes, std::max<std::uint64_t>(size, 1), &bytes) || bytes >> 62 != 0) refuse(file, "tensor '", name, "' has an axis of ", size, " elements");
+    if (__builtin_mul_overflow(bytes, std::max<std::uint64_t>(size, 1), &bytes) || bytes >> 62 != 0)
+      refuse(file, "tensor '", name, "' has an axis of ", size, " elements");
     shape.push_back(static_cast<std::int64_t>(size));
   }
-  if (shape.size() > kMaxRank) refuse(file, "tensor '", name, "' has ", shape.size(), " axes; at most ", kMaxRank, " are possible");
+  if (shape.size() > kMaxRank)
+    refuse(file, "tensor '", name, "' has ", shape.size(), " axes; at most ", kMaxRank, " are possible");
   return {known->dtype, Shape(std::span<const std::int64_t>(shape))};
 }
 
@@ -65,9 +76,12 @@ Entry read_entry(const Json& entry, const std::string& file, const std::string& 
   Entry out{.name = name, .spec = read_spec(entry, file, name)};
   const auto offsets = numbers(entry, "data_offsets", file, name);
   if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > data_bytes)
-    refuse(file, "tensor '", name, "' should be at [", join(offsets), "] of ", data_bytes, " bytes of data; the file is truncated or damaged");
+    refuse(file, "tensor '", name, "' should be at [", join(offsets), "] of ", data_bytes,
+           " bytes of data; the file is truncated or damaged");
   out.begin = offsets[0], out.end = offsets[1];
-  if (out.end - out.begin != out.spec.bytes()) refuse(file, "tensor '", name, "' of ", out.spec, " needs ", out.spec.bytes(), " bytes, ", out.end - out.begin, " are stored");
+  if (out.end - out.begin != out.spec.bytes())
+    refuse(file, "tensor '", name, "' of ", out.spec, " needs ", out.spec.bytes(), " bytes, ", out.end - out.begin,
+           " are stored");
   return out;
 }
 
@@ -75,7 +89,9 @@ Json read_header(std::string_view bytes, const std::string& file) {
   std::uint64_t length = 0;
   if (bytes.size() < 8) refuse(file, "no safetensors file: it has ", bytes.size(), " bytes");
   std::memcpy(&length, bytes.data(), 8);
-  if (length > bytes.size() - 8) refuse(file, "the header should have ", length, " bytes, ", bytes.size() - 8, " are there; it is truncated or no safetensors file");
+  if (length > bytes.size() - 8)
+    refuse(file, "the header should have ", length, " bytes, ", bytes.size() - 8,
+           " are there; it is truncated or no safetensors file");
   Json header = Json::parse(bytes.substr(8, length), nullptr, false);
   if (!header.is_object()) refuse(file, "the header is no JSON object");
   return header;
@@ -101,13 +117,18 @@ Safetensors safetensors_from_bytes(std::string_view bytes, const std::string& na
   for (const auto& [key, value] : header.items()) {
     if (key != "__metadata__") entries.push_back(read_entry(value, name, key, data.size()));
     else if (value.is_object())
-      for (const auto& [word, text] : value.items()) out.metadata.emplace(word, text.is_string() ? text.get<std::string>() : text.dump(-1, ' ', true, Json::error_handler_t::replace));
+      for (const auto& [word, text] : value.items())
+        out.metadata.emplace(word, text.is_string() ? text.get<std::string>()
+                                                    : text.dump(-1, ' ', true, Json::error_handler_t::replace));
   }
   // Nothing twice: what is read is at most what is there.
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
   std::uint64_t end = 0;
   for (const Entry& entry : entries) {
-    if (entry.begin != end) refuse(name, "tensor '", entry.name, "' begins at byte ", entry.begin, " of the data where ", end, " was expected");
+    if (entry.begin != end)
+      refuse(name, "tensor '", entry.name, "' begins at byte ", entry.begin, " of the data where ", end,
+             " was expected");
     end = entry.end;
     out.tensors.emplace(entry.name, read_tensor(data, entry));
   }
@@ -120,15 +141,19 @@ std::string safetensors_to_bytes(const Safetensors& file) {
   std::vector<const NamedTensors::value_type*> order;
   for (const auto& item : file.tensors) order.push_back(&item);
   // Wide elements first: then each stands at a multiple of its size.
-  std::stable_sort(order.begin(), order.end(), [](auto* a, auto* b) { return dtype_size(a->second.dtype()) > dtype_size(b->second.dtype()); });
+  std::stable_sort(order.begin(), order.end(),
+                   [](auto* a, auto* b) { return dtype_size(a->second.dtype()) > dtype_size(b->second.dtype()); });
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   if (!file.metadata.empty()) header["__metadata__"] = file.metadata;
   std::uint64_t at = 0;
   for (const auto* item : order) {
     const std::string& name = item->first;
     const Tensor& tensor = item->second;
-    const auto type = std::find_if(kTypes.begin(), kTypes.end(), [&](const NamedType& one) { return one.dtype == tensor.dtype(); });
-    if (type == kTypes.end()) fail(ErrorCode::unsupported_dtype, "safetensors: tensor '", name, "' is ", tensor.dtype(), "; numbers and bools can be stored");
+    const auto type =
+        std::find_if(kTypes.begin(), kTypes.end(), [&](const NamedType& one) { return one.dtype == tensor.dtype(); });
+    if (type == kTypes.end())
+      fail(ErrorCode::unsupported_dtype, "safetensors: tensor '", name, "' is ", tensor.dtype(),
+           "; numbers and bools can be stored");
     const std::uint64_t end = at + tensor.spec().bytes();
     header[name] = {{"dtype", type->name}, {"shape", tensor.shape().sizes()}, {"data_offsets", {at, end}}};
     at = end;
@@ -138,10 +163,13 @@ std::string safetensors_to_bytes(const Safetensors& file) {
   const std::uint64_t length = text.size();
   std::string out(reinterpret_cast<const char*>(&length), 8);
   out += text;
-  for (const auto* item : order) out.append(static_cast<const char*>(item->second.raw_data()), item->second.spec().bytes());
+  for (const auto* item : order)
+    out.append(static_cast<const char*>(item->second.raw_data()), item->second.spec().bytes());
   return out;
 }
 
-void save_safetensors(const std::string& path, const Safetensors& file) { write_file_atomically(path, safetensors_to_bytes(file)); }
+void save_safetensors(const std::string& path, const Safetensors& file) {
+  write_file_atomically(path, safetensors_to_bytes(file));
+}
 
 }  // namespace tandem

@@ -55,8 +55,7 @@ void read_exactly(zip_file_t* file, const std::string& name, char* to, std::size
 void check_rest(zip_file_t* file, const std::string& name) {
   char rest[4096];
   zip_int64_t n;
-  while ((n = zip_fread(file, rest, sizeof rest)) > 0) {
-  }
+  while ((n = zip_fread(file, rest, sizeof rest)) > 0) {}
   if (n < 0) fail(ErrorCode::bad_file, name, ": ", zip_file_strerror(file));
 }
 
@@ -101,7 +100,8 @@ ZipReader::ZipReader(const std::string& path) : name_(path) {
   archive_ = std::make_unique<Archive>(Handle(zip_open(path.c_str(), ZIP_RDONLY, &code)));
   if (!archive_->handle) {
     const bool content = code == ZIP_ER_NOZIP || code == ZIP_ER_INCONS || code == ZIP_ER_EOF;
-    fail(content ? ErrorCode::bad_file : ErrorCode::file_error, "cannot open ", path, " as a zip archive: ", ZipError(code).text());
+    fail(content ? ErrorCode::bad_file : ErrorCode::file_error, "cannot open ", path,
+         " as a zip archive: ", ZipError(code).text());
   }
   std::error_code error;
   bytes_ = std::filesystem::file_size(path, error);
@@ -112,7 +112,8 @@ ZipReader::ZipReader(const std::string& path) : name_(path) {
 ZipReader::ZipReader(std::string_view bytes, std::string name) : name_(std::move(name)), bytes_(bytes.size()) {
   ZipError error;
   SourceHandle source(zip_source_buffer_create(bytes.data(), bytes.size(), 0, error.get()));
-  archive_ = std::make_unique<Archive>(Handle(source ? zip_open_from_source(source.get(), ZIP_RDONLY, error.get()) : nullptr));
+  archive_ =
+      std::make_unique<Archive>(Handle(source ? zip_open_from_source(source.get(), ZIP_RDONLY, error.get()) : nullptr));
   if (!archive_->handle) fail(ErrorCode::bad_file, "cannot open ", name_, " as a zip archive: ", error.text());
   source.release();
   list();
@@ -136,18 +137,24 @@ void ZipReader::read(std::size_t entry, const std::function<void(const ByteSourc
   const std::string name = name_ + ", entry " + entries_.at(entry);
   zip_t* archive = archive_->handle.get();
   zip_stat_t stat;
-  if (zip_stat_index(archive, entry, 0, &stat) != 0 || !(stat.valid & ZIP_STAT_SIZE) || !(stat.valid & ZIP_STAT_COMP_SIZE))
+  if (zip_stat_index(archive, entry, 0, &stat) != 0 || !(stat.valid & ZIP_STAT_SIZE) ||
+      !(stat.valid & ZIP_STAT_COMP_SIZE))
     fail(ErrorCode::bad_file, name, ": the archive does not say how large it is");
   if (stat.size / kMaxInflation > stat.comp_size + 1)
-    fail(ErrorCode::bad_file, name, " claims ", stat.size, " bytes in ", stat.comp_size, " compressed ones, more than deflate can hold");
+    fail(ErrorCode::bad_file, name, " claims ", stat.size, " bytes in ", stat.comp_size,
+         " compressed ones, more than deflate can hold");
   const EntryFile file(zip_fopen_index(archive, entry, 0));
   if (!file) fail(ErrorCode::bad_file, name, ": ", zip_strerror(archive));
-  use({.name = name, .size = stat.size, .read = [&](char* to, std::size_t count) { read_exactly(file.get(), name, to, count); }});
+  use({.name = name, .size = stat.size, .read = [&](char* to, std::size_t count) {
+         read_exactly(file.get(), name, to, count);
+       }});
   check_rest(file.get(), name);
 }
 
 ZipEntries load_zip(const std::string& path) { return read_all(ZipReader(path), path); }
-ZipEntries zip_from_bytes(std::string_view bytes, const std::string& name) { return read_all(ZipReader(bytes, name), name); }
+ZipEntries zip_from_bytes(std::string_view bytes, const std::string& name) {
+  return read_all(ZipReader(bytes, name), name);
+}
 
 std::string zip_to_bytes(const ZipEntries& entries, bool compressed) {
   ZipError error;
@@ -156,10 +163,12 @@ std::string zip_to_bytes(const ZipEntries& entries, bool compressed) {
   if (!archive) fail(ErrorCode::file_error, "cannot make an archive: ", error.text());
   zip_source_keep(source.get());  // outlives the archive, which would free it
   add_all(archive.get(), entries, compressed);
-  if (zip_close(archive.get()) != 0) fail(ErrorCode::file_error, "cannot make an archive: ", zip_strerror(archive.get()));
+  if (zip_close(archive.get()) != 0)
+    fail(ErrorCode::file_error, "cannot make an archive: ", zip_strerror(archive.get()));
   archive.release();
   zip_stat_t stat;
-  if (zip_source_stat(source.get(), &stat) != 0 || zip_source_open(source.get()) != 0) fail(ErrorCode::file_error, "cannot read back an archive");
+  if (zip_source_stat(source.get(), &stat) != 0 || zip_source_open(source.get()) != 0)
+    fail(ErrorCode::file_error, "cannot read back an archive");
   std::string out(stat.size, '\0');
   const zip_int64_t got = zip_source_read(source.get(), out.data(), out.size());
   zip_source_close(source.get());

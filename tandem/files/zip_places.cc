@@ -24,7 +24,8 @@ class Bytes {
     return value;
   }
   std::string_view piece(std::uint64_t at, std::uint64_t count) const {
-    if (at > all_.size() || count > all_.size() - at) bad("a list of its entries points to byte ", at, ", and there are ", all_.size());
+    if (at > all_.size() || count > all_.size() - at)
+      bad("a list of its entries points to byte ", at, ", and there are ", all_.size());
     return all_.substr(at, count);
   }
   void expect(std::string_view magic, std::uint64_t at, const char* what) const {
@@ -58,7 +59,8 @@ Directory find_directory(const Bytes& bytes, std::string_view archive) {
 }
 
 /// Numbers too large for their fields stand in an extra one, in this order.
-void read_large_numbers(const Bytes& bytes, std::uint64_t extra, std::uint64_t extra_end, std::initializer_list<std::uint64_t*> numbers) {
+void read_large_numbers(const Bytes& bytes, std::uint64_t extra, std::uint64_t extra_end,
+                        std::initializer_list<std::uint64_t*> numbers) {
   while (extra + 4 <= extra_end) {
     const auto kind = bytes.number<std::uint16_t>(extra), size = bytes.number<std::uint16_t>(extra + 2);
     std::uint64_t at = extra + 4;
@@ -86,7 +88,8 @@ std::vector<ZipPlace> zip_places(std::string_view archive, const std::string& na
     const auto flags = bytes.number<std::uint16_t>(at + 8), method = bytes.number<std::uint16_t>(at + 10);
     std::uint64_t packed = bytes.number<std::uint32_t>(at + 20), size = bytes.number<std::uint32_t>(at + 24);
     std::uint64_t local = bytes.number<std::uint32_t>(at + 42);
-    const std::uint64_t name_bytes = bytes.number<std::uint16_t>(at + 28), extra_bytes = bytes.number<std::uint16_t>(at + 30);
+    const std::uint64_t name_bytes = bytes.number<std::uint16_t>(at + 28),
+                        extra_bytes = bytes.number<std::uint16_t>(at + 30);
     const std::uint64_t extra = at + kEntryBytes + name_bytes, extra_end = extra + extra_bytes;
     ZipPlace place{.name = std::string(bytes.piece(at + kEntryBytes, name_bytes))};
     bytes.piece(extra, extra_bytes);
@@ -94,7 +97,8 @@ std::vector<ZipPlace> zip_places(std::string_view archive, const std::string& na
     at = extra_end + bytes.number<std::uint16_t>(at + 32);
 
     bytes.expect(kLocal, local, "entry's data");
-    place.offset = local + kLocalBytes + bytes.number<std::uint16_t>(local + 26) + bytes.number<std::uint16_t>(local + 28);
+    place.offset =
+        local + kLocalBytes + bytes.number<std::uint16_t>(local + 26) + bytes.number<std::uint16_t>(local + 28);
     place.size = packed;
     place.packed = method != 0 || packed != size || (flags & 1) != 0;
     bytes.piece(place.offset, place.size);

@@ -17,7 +17,8 @@ bool repeatable(const Node& node) { return !node.op->random && !node.op->execute
 std::uint64_t hash_of(const Node& node) {
   std::uint64_t hash = mix(reinterpret_cast<std::uintptr_t>(node.op), node.attrs.hash());
   for (std::int64_t word : node.attrs.run_time()) hash = mix(hash, static_cast<std::uint64_t>(word));
-  for (GraphValue input : node.inputs) hash = mix(hash, static_cast<std::uint64_t>(input.node) << 8 | static_cast<std::uint64_t>(input.output));
+  for (GraphValue input : node.inputs)
+    hash = mix(hash, static_cast<std::uint64_t>(input.node) << 8 | static_cast<std::uint64_t>(input.output));
   return hash;
 }
 
@@ -60,7 +61,9 @@ void remove_dead(Graph& graph) {
   Graph out;
   out.nodes.reserve(graph.nodes.size());
   std::vector<std::int32_t> moved(graph.nodes.size(), -1);
-  const auto now = [&](GraphValue value) { return GraphValue{moved[static_cast<std::size_t>(value.node)], value.output}; };
+  const auto now = [&](GraphValue value) {
+    return GraphValue{moved[static_cast<std::size_t>(value.node)], value.output};
+  };
   for (std::size_t at = 0; at < graph.nodes.size(); ++at) {
     if (!needed[at]) continue;
     for (GraphValue& input : graph.nodes[at].inputs) input = now(input);
@@ -81,9 +84,11 @@ void merge_common(Graph& graph) {
     auto [begin, end] = seen.equal_range(hash);
     for (auto it = begin; it != end; ++it) {
       const Node& other = out.nodes[static_cast<std::size_t>(it->second)];
-      if (constant ? other.op != &constant_op || !same_constant(other.constant, node.constant) : !same(other, node)) continue;
+      if (constant ? other.op != &constant_op || !same_constant(other.constant, node.constant) : !same(other, node))
+        continue;
       Replacement values;
-      for (std::size_t k = 0; k < node.outputs.size(); ++k) values.push_back({it->second, static_cast<std::int32_t>(k)});
+      for (std::size_t k = 0; k < node.outputs.size(); ++k)
+        values.push_back({it->second, static_cast<std::int32_t>(k)});
       return values;
     }
     seen.emplace(hash, static_cast<std::int32_t>(out.nodes.size()));

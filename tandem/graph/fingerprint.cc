@@ -25,11 +25,13 @@ std::string fingerprint(const Graph& graph) {
   std::uint64_t hash = graph.nodes.size();
   for (const Node& node : graph.nodes) {
     hash = mix_text(hash, node.op->name);
-    for (GraphValue input : node.inputs) hash = mix(mix(hash, static_cast<std::uint64_t>(input.node)), static_cast<std::uint64_t>(input.output));
+    for (GraphValue input : node.inputs)
+      hash = mix(mix(hash, static_cast<std::uint64_t>(input.node)), static_cast<std::uint64_t>(input.output));
     for (const std::int64_t word : node.attrs.key()) hash = mix(hash, static_cast<std::uint64_t>(word));
     for (const TensorSpec& spec : node.outputs) hash = mix_spec(hash, spec);
   }
-  for (GraphValue result : graph.results) hash = mix(mix(hash, static_cast<std::uint64_t>(result.node)), static_cast<std::uint64_t>(result.output));
+  for (GraphValue result : graph.results)
+    hash = mix(mix(hash, static_cast<std::uint64_t>(result.node)), static_cast<std::uint64_t>(result.output));
   std::ostringstream out;
   out << std::hex << std::setw(16) << std::setfill('0') << hash;
   return out.str();

@@ -53,12 +53,23 @@ enum class Rule { none, same, moved, negated, sum, difference, product, quotient
 
 Rule rule_of(const OpCall& call) {
   constexpr std::array<std::pair<std::string_view, Rule>, 14> kRules = {{
-      {"identity", Rule::same}, {"cast", Rule::same}, {"negative", Rule::negated},
-      {"reshape", Rule::moved}, {"slice", Rule::moved}, {"strided_slice", Rule::moved}, {"concat", Rule::moved},
-      {"add", Rule::sum}, {"subtract", Rule::difference}, {"multiply", Rule::product}, {"floordiv", Rule::quotient}, {"floormod", Rule::remainder},
-      {"reduce_sum", Rule::whole_sum}, {"reduce_prod", Rule::whole_product},
+      {"identity", Rule::same},
+      {"cast", Rule::same},
+      {"negative", Rule::negated},
+      {"reshape", Rule::moved},
+      {"slice", Rule::moved},
+      {"strided_slice", Rule::moved},
+      {"concat", Rule::moved},
+      {"add", Rule::sum},
+      {"subtract", Rule::difference},
+      {"multiply", Rule::product},
+      {"floordiv", Rule::quotient},
+      {"floormod", Rule::remainder},
+      {"reduce_sum", Rule::whole_sum},
+      {"reduce_prod", Rule::whole_product},
   }};
-  const auto* const found = std::find_if(kRules.begin(), kRules.end(), [&](const auto& entry) { return entry.first == call.op.name; });
+  const auto* const found =
+      std::find_if(kRules.begin(), kRules.end(), [&](const auto& entry) { return entry.first == call.op.name; });
   return found == kRules.end() ? Rule::none : found->second;
 }
 
@@ -73,8 +84,8 @@ std::optional<std::int64_t> combined(Rule rule, std::int64_t a, std::int64_t b) 
   std::int64_t result;
   if (rule == Rule::quotient || rule == Rule::remainder) return divided(rule, a, b);
   const bool overflows = rule == Rule::sum || rule == Rule::whole_sum ? __builtin_add_overflow(a, b, &result)
-                         : rule == Rule::difference                  ? __builtin_sub_overflow(a, b, &result)
-                                                                     : __builtin_mul_overflow(a, b, &result);
+                         : rule == Rule::difference                   ? __builtin_sub_overflow(a, b, &result)
+                                                                      : __builtin_mul_overflow(a, b, &result);
   return overflows || !open_number(result) ? std::nullopt : std::optional(result);
 }
 
@@ -113,10 +124,14 @@ std::optional<Numbers> moved(const OpCall& call, const std::vector<Numbers>& inp
 
 }  // namespace
 
-bool may_hold_sizes(const TensorSpec& spec) { return is_integer(spec.dtype()) && spec.shape().elements() <= kMostElements; }
+bool may_hold_sizes(const TensorSpec& spec) {
+  return is_integer(spec.dtype()) && spec.shape().elements() <= kMostElements;
+}
 
 void check_constant(const Tensor& constant) {
-  if (constant.size() > kMostElements || !(is_integer(constant.dtype()) || constant.dtype() == DType::f32 || constant.dtype() == DType::f64)) return;
+  if (constant.size() > kMostElements ||
+      !(is_integer(constant.dtype()) || constant.dtype() == DType::f32 || constant.dtype() == DType::f64))
+    return;
   bool found = false;
   visit_dtype(constant.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -125,7 +140,8 @@ void check_constant(const Tensor& constant) {
       else if constexpr (std::is_floating_point_v<T>) found |= is_size(static_cast<double>(value));
     }
   });
-  if (found) fail(ErrorCode::cannot_trace, "a ", constant.spec(), " constant was computed from a size that is left open");
+  if (found)
+    fail(ErrorCode::cannot_trace, "a ", constant.spec(), " constant was computed from a size that is left open");
 }
 
 std::optional<Numbers> followed(const OpCall& call, const std::function<const Numbers*(const Tensor&)>& sizes_in) {
@@ -135,7 +151,8 @@ std::optional<Numbers> followed(const OpCall& call, const std::function<const Nu
   }
   const Rule rule = rule_of(call);
   const DType dtype = call.outputs[0].dtype();
-  if (rule == Rule::none || (dtype != DType::i32 && dtype != DType::i64) || !may_hold_sizes(call.outputs[0].spec())) return std::nullopt;
+  if (rule == Rule::none || (dtype != DType::i32 && dtype != DType::i64) || !may_hold_sizes(call.outputs[0].spec()))
+    return std::nullopt;
   std::vector<Numbers> inputs;
   for (const TensorRef& input : call.inputs) {
     if (!may_hold_sizes(input->spec()) || (rule != Rule::moved && input->rank() > 1)) return std::nullopt;

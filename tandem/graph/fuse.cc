@@ -64,7 +64,8 @@ class Writer {
     overwrites_ = true;
     for (std::size_t k = 0; k < root.outputs.size(); ++k) {
       const GraphValue input = root.inputs[k];
-      overwrites_ &= !region_.members().contains(input.node) && graph_.node(input).op != &fill_op && !numbers_.contains(input);
+      overwrites_ &=
+          !region_.members().contains(input.node) && graph_.node(input).op != &fill_op && !numbers_.contains(input);
       if (!overwrites_) return;
       note_input(input);
     }
@@ -89,7 +90,10 @@ class Writer {
   void add_literal(GraphValue value) {
     const Node& fill = graph_.node(value);
     numbers_[value] = next_++;
-    steps_.push_back({.op = &fill_op, .inputs = {}, .outputs = {fill.outputs[0].dtype()}, .literal = AttrView(*fill.op, fill.attrs).real("value")});
+    steps_.push_back({.op = &fill_op,
+                      .inputs = {},
+                      .outputs = {fill.outputs[0].dtype()},
+                      .literal = AttrView(*fill.op, fill.attrs).real("value")});
   }
 
   void add_step(std::int32_t at) {
@@ -125,7 +129,11 @@ class Fusion {
  public:
   /// `run` takes the nodes out of `graph`.
   Fusion(Graph& graph, Kind kind)
-      : graph_(graph), kind_(kind), uses_(graph), region_of_(graph.nodes.size(), -1), moved_(graph.nodes.size()) {
+      : graph_(graph),
+        kind_(kind),
+        uses_(graph),
+        region_of_(graph.nodes.size(), -1),
+        moved_(graph.nodes.size()) {
     std::vector<int> behind;
     if (kind == Kind::products) behind = steps_behind_products(graph);
     for (std::size_t at = graph.nodes.size(); at-- > 0;)
@@ -175,7 +183,9 @@ class Fusion {
     order_.push_back({region.position(), index});
   }
 
-  GraphValue now(GraphValue value) const { return moved_[static_cast<std::size_t>(value.node)].at(static_cast<std::size_t>(value.output)); }
+  GraphValue now(GraphValue value) const {
+    return moved_[static_cast<std::size_t>(value.node)].at(static_cast<std::size_t>(value.output));
+  }
 
   /// A region may run before the place where a node stood that it reads: what it reads comes first.
   void place(std::int32_t at) {
@@ -216,8 +226,8 @@ class Fusion {
   Graph out_;
   std::vector<Fused> fused_;
   std::vector<std::pair<std::int32_t, std::int32_t>> order_;  // the node before which a region runs, the region
-  std::vector<std::int32_t> region_of_;                       // by old node; -1: none
-  std::vector<std::vector<GraphValue>> moved_;                // values of the new graph, by old node
+  std::vector<std::int32_t> region_of_;  // by old node; -1: none
+  std::vector<std::vector<GraphValue>> moved_;  // values of the new graph, by old node
 };
 
 void run(Graph& graph, Kind kind) {

@@ -12,10 +12,13 @@ const OpDef variable_op{.name = "variable", .doc = "A variable as it is when the
 const OpDef effects_op{.name = "effects", .doc = "Done for more than its results."};
 
 std::size_t Graph::op_count() const {
-  return static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), [](const Node& n) { return !is_source(n); }));
+  return static_cast<std::size_t>(
+      std::count_if(nodes.begin(), nodes.end(), [](const Node& n) { return !is_source(n); }));
 }
 
-const OpDef* Graph::effects() const { return std::any_of(nodes.begin(), nodes.end(), has_effects) ? &effects_op : nullptr; }
+const OpDef* Graph::effects() const {
+  return std::any_of(nodes.begin(), nodes.end(), has_effects) ? &effects_op : nullptr;
+}
 
 Cost Graph::work() const {
   Cost sum;

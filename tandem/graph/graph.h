@@ -22,8 +22,8 @@ struct GraphValue {
   auto operator<=>(const GraphValue&) const = default;
 };
 
-/// Attributes as nodes keep them. Room for the longest lists would make a node five times as large, and passes copy nodes:
-/// most ops have no attributes, and copies share them.
+/// Attributes as nodes keep them. Room for the longest lists would make a node five times as large, and passes copy
+/// nodes: most ops have no attributes, and copies share them.
 class NodeAttrs {
  public:
   NodeAttrs() = default;
@@ -73,7 +73,7 @@ class Graph {
     GraphValue value;
   };
 
-  std::vector<Node> nodes;           // a node's inputs stand before it
+  std::vector<Node> nodes;  // a node's inputs stand before it
   std::vector<std::int32_t> parameters;
   std::vector<GraphValue> results;
   std::vector<Write> writes;

@@ -17,7 +17,10 @@ struct Misfit {
 class Instance {
  public:
   Instance(const Graph& open, std::span<const std::int64_t> sizes, const SizesInside& inside)
-      : open_(open), sizes_(sizes), inside_(inside), all_(open.nodes.size()) {}
+      : open_(open),
+        sizes_(sizes),
+        inside_(inside),
+        all_(open.nodes.size()) {}
 
   Graph make() {
     for (std::int32_t parameter : open_.parameters) {
@@ -81,20 +84,29 @@ bool is_same_constant(const Tensor& a, const Tensor& b) {
 /// Two graphs, node by node. Where parameters and constants stand among the nodes does not matter.
 class Comparison {
  public:
-  Comparison(const Graph& a, const Graph& b, const SizesInside& inside) : a_(a), b_(b), inside_(inside), partners_(a.nodes.size(), -1) {}
+  Comparison(const Graph& a, const Graph& b, const SizesInside& inside)
+      : a_(a),
+        b_(b),
+        inside_(inside),
+        partners_(a.nodes.size(), -1) {}
 
   /// Says where they differ; nothing when they do not.
   std::optional<std::string> difference() {
     const std::vector<std::int32_t> ops = ops_of(a_), others = ops_of(b_);
-    if (ops.size() != others.size() || a_.parameters.size() != b_.parameters.size() || a_.writes.size() != b_.writes.size()) return "other ops are called";
+    if (ops.size() != others.size() || a_.parameters.size() != b_.parameters.size() ||
+        a_.writes.size() != b_.writes.size())
+      return "other ops are called";
     for (std::size_t i = 0; i < a_.parameters.size(); ++i) partner(a_.parameters[i]) = b_.parameters[i];
     for (std::size_t i = 0; i < ops.size(); ++i) {
       if (!same_node(a_.nodes[static_cast<std::size_t>(ops[i])], b_.nodes[static_cast<std::size_t>(others[i])]))
         return text(a_.nodes[static_cast<std::size_t>(ops[i])].op->name, " is another");
       partner(ops[i]) = others[i];
     }
-    const auto same_write = [&](const Graph::Write& x, const Graph::Write& y) { return x.cell == y.cell && same_value(x.value, y.value); };
-    if (!same_values(a_.results, b_.results) || !std::ranges::equal(a_.writes, b_.writes, same_write)) return "other values are returned";
+    const auto same_write = [&](const Graph::Write& x, const Graph::Write& y) {
+      return x.cell == y.cell && same_value(x.value, y.value);
+    };
+    if (!same_values(a_.results, b_.results) || !std::ranges::equal(a_.writes, b_.writes, same_write))
+      return "other values are returned";
     return std::nullopt;
   }
 
@@ -102,7 +114,8 @@ class Comparison {
   static std::vector<std::int32_t> ops_of(const Graph& graph) {
     std::vector<std::int32_t> ops;
     for (std::size_t at = 0; at < graph.nodes.size(); ++at)
-      if (graph.nodes[at].op != &parameter_op && graph.nodes[at].op != &constant_op) ops.push_back(static_cast<std::int32_t>(at));
+      if (graph.nodes[at].op != &parameter_op && graph.nodes[at].op != &constant_op)
+        ops.push_back(static_cast<std::int32_t>(at));
     return ops;
   }
 
@@ -121,7 +134,8 @@ class Comparison {
   bool same_node(const Node& x, const Node& y) {
     const bool same_op = x.op == y.op || (x.owner && y.owner && inside_.same(*x.op, *y.op));
     return same_op && same_values(x.inputs, y.inputs) && x.attrs.same_key(y.attrs) &&
-           std::ranges::equal(x.attrs.run_time(), y.attrs.run_time()) && x.outputs == y.outputs && x.requested == y.requested && x.cell == y.cell;
+           std::ranges::equal(x.attrs.run_time(), y.attrs.run_time()) && x.outputs == y.outputs &&
+           x.requested == y.requested && x.cell == y.cell;
   }
 
   const Graph &a_, &b_;
@@ -131,9 +145,11 @@ class Comparison {
 
 }  // namespace
 
-std::optional<Graph> graph_at(const OpenGraph& open, std::span<const std::int64_t> sizes, const SizesInside& inside, std::string& why) {
+std::optional<Graph> graph_at(const OpenGraph& open, std::span<const std::int64_t> sizes, const SizesInside& inside,
+                              std::string& why) {
   const auto all = open.notes.all_sizes(sizes);
-  if (!all || !std::ranges::all_of(open.notes.conditions, [&](const SizeCondition& condition) { return condition.holds(*all); })) {
+  if (!all || !std::ranges::all_of(open.notes.conditions,
+                                   [&](const SizeCondition& condition) { return condition.holds(*all); })) {
     why = "a comparison of sizes has another result";
     return std::nullopt;
   }

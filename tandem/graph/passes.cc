@@ -35,7 +35,8 @@ struct Switches {
       list.remove_prefix(std::min(end + 1, list.size()));
       if (word.empty()) continue;
       if (word[0] != '-' && word[0] != '+')
-        fail(ErrorCode::invalid_argument, "TANDEM_PASSES: '", word, "' must be -NAME or +NAME, as in TANDEM_PASSES=-fuse,-cse");
+        fail(ErrorCode::invalid_argument, "TANDEM_PASSES: '", word,
+             "' must be -NAME or +NAME, as in TANDEM_PASSES=-fuse,-cse");
       set(word.substr(1), word[0] == '+');
     }
   }

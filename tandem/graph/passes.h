@@ -12,7 +12,8 @@ namespace tandem {
 struct Pass {
   std::string_view name;
   std::string_view doc;
-  void (*run)(Graph& graph);  // null: leaves the graph as it is, and is done when that is lowered (exec/stages.h, bundles.h)
+  void (*run)(
+      Graph& graph);  // null: leaves the graph as it is, and is done when that is lowered (exec/stages.h, bundles.h)
 };
 
 /// In the order in which they run.

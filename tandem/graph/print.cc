@@ -41,7 +41,8 @@ std::string Graph::to_string() const {
     if (node.requested) out << " on " << node.requested->short_name();
     out << '\n';
   }
-  for (const Write& write : writes) out << "variable '" << write.cell->name() << "' = " << name_of(*this, write.value) << '\n';
+  for (const Write& write : writes)
+    out << "variable '" << write.cell->name() << "' = " << name_of(*this, write.value) << '\n';
   out << "return";
   for (std::size_t i = 0; i < results.size(); ++i) out << (i ? ", " : " ") << name_of(*this, results[i]);
   out << '\n';
@@ -53,15 +54,16 @@ std::string Graph::to_dot() const {
   out << "digraph tandem {\n  rankdir=TB;\n  node [shape=box, fontname=\"Helvetica\", fontsize=10];\n";
   for (std::size_t at = 0; at < nodes.size(); ++at) {
     const Node& node = nodes[at];
-    out << "  n" << at << " [label=\"" << label(node) << "\\n" << specs_of(node) << "\""
-        << (is_source(node) ? ", style=dashed" : "") << "];\n";
+    out << "  n" << at << " [label=\"" << label(node) << "\\n"
+        << specs_of(node) << "\"" << (is_source(node) ? ", style=dashed" : "") << "];\n";
     for (GraphValue input : node.inputs) out << "  n" << input.node << " -> n" << at << ";\n";
   }
   for (std::size_t i = 0; i < results.size(); ++i)
-    out << "  r" << i << " [label=\"result " << i << "\", shape=ellipse];\n  n" << results[i].node << " -> r" << i << ";\n";
+    out << "  r" << i << " [label=\"result " << i << "\", shape=ellipse];\n  n" << results[i].node << " -> r" << i
+        << ";\n";
   for (std::size_t i = 0; i < writes.size(); ++i)
-    out << "  w" << i << " [label=\"" << writes[i].cell->name() << "\", shape=ellipse];\n  n" << writes[i].value.node << " -> w"
-        << i << ";\n";
+    out << "  w" << i << " [label=\"" << writes[i].cell->name() << "\", shape=ellipse];\n  n" << writes[i].value.node
+        << " -> w" << i << ";\n";
   out << "}\n";
   return out.str();
 }

@@ -36,7 +36,8 @@ int lane_width(DType dtype) {
 bool may_stay_in_lanes(DType dtype) { return !is_integer(dtype) || dtype == DType::i32 || dtype == DType::i64; }
 
 bool is_reduction(const OpDef& op) {
-  for (const OpDef* one : {&reduce_sum_op, &reduce_mean_op, &reduce_max_op, &reduce_min_op, &reduce_prod_op, &reduce_any_op, &reduce_all_op})
+  for (const OpDef* one : {&reduce_sum_op, &reduce_mean_op, &reduce_max_op, &reduce_min_op, &reduce_prod_op,
+                           &reduce_any_op, &reduce_all_op})
     if (&op == one) return true;
   return false;
 }
@@ -93,7 +94,10 @@ std::int64_t joined_end(const Shape& domain, AxisSet axes, const std::vector<Sha
 }  // namespace
 
 Uses::Uses(const Graph& graph)
-    : by_nodes(graph.nodes.size()), in_all(graph.nodes.size()), taken(graph.nodes.size()), available(graph.nodes.size()) {
+    : by_nodes(graph.nodes.size()),
+      in_all(graph.nodes.size()),
+      taken(graph.nodes.size()),
+      available(graph.nodes.size()) {
   std::iota(available.begin(), available.end(), 0);
   read_at = available;
   for (std::size_t at = 0; at < graph.nodes.size(); ++at)
@@ -142,7 +146,8 @@ std::vector<int> steps_behind_products(const Graph& graph) {
     for (GraphValue input : node.inputs) {
       if (graph.spec(input).shape() != node.outputs[0].shape()) continue;
       if (fused_product_like(*graph.node(input).op)) least = 1;
-      else if (const int before = steps[static_cast<std::size_t>(input.node)]; before > 0) least = std::min(least, before + 1);
+      else if (const int before = steps[static_cast<std::size_t>(input.node)]; before > 0)
+        least = std::min(least, before + 1);
     }
     if (least <= static_cast<int>(kMostSteps)) steps[at] = least;
   }
@@ -152,7 +157,10 @@ std::vector<int> steps_behind_products(const Graph& graph) {
 Region::Region(const Graph& graph, const Uses& uses, std::int32_t root) : Region(graph, uses, root, -1) {}
 
 Region::Region(const Graph& graph, const Uses& uses, std::int32_t root, std::int32_t reduction)
-    : graph_(&graph), uses_(&uses), position_(reduction < 0 ? root : reduction), reduction_(reduction) {
+    : graph_(&graph),
+      uses_(&uses),
+      position_(reduction < 0 ? root : reduction),
+      reduction_(reduction) {
   for (const TensorSpec& spec : node(root).outputs) width_ = std::max(width_, lane_width(spec.dtype()));
   add(root);
   grow();
@@ -163,8 +171,9 @@ std::optional<Region> Region::reduced(const Graph& graph, const Uses& uses, std:
   if (!is_reduction(*last.op)) return {};
   const std::int32_t root = last.inputs[0].node;
   const Node& mapped = graph.nodes[static_cast<std::size_t>(root)];
-  if (!is_elementwise(mapped) || mapped.outputs.size() != 1 || is_hard_cast(graph, mapped) || mapped.requested != last.requested ||
-      !may_stay_in_lanes(mapped.outputs[0].dtype()) || uses.in_all[static_cast<std::size_t>(root)] != 1)
+  if (!is_elementwise(mapped) || mapped.outputs.size() != 1 || is_hard_cast(graph, mapped) ||
+      mapped.requested != last.requested || !may_stay_in_lanes(mapped.outputs[0].dtype()) ||
+      uses.in_all[static_cast<std::size_t>(root)] != 1)
     return {};
   const Region region(graph, uses, root, reduction);
   return region.can_be_reduced() ? std::optional(region) : std::nullopt;
@@ -196,7 +205,8 @@ void Region::grow() {
 bool Region::fits(std::int32_t at) const {
   const Node& one = node(at);
   if (uses_->taken[static_cast<std::size_t>(at)] || !is_elementwise(one) || one.outputs.size() != 1) return false;
-  if (one.outputs[0].shape() != node(root()).outputs[0].shape() || one.requested != node(root()).requested) return false;
+  if (one.outputs[0].shape() != node(root()).outputs[0].shape() || one.requested != node(root()).requested)
+    return false;
   if (!may_stay_in_lanes(one.outputs[0].dtype()) || is_hard_cast(*graph_, one) || !width_agrees(one)) return false;
   const bool stores = is_read_outside(at);
   if (stores && (reduction_ >= 0 || node(root()).op->in_place || one.op->in_place)) return false;
@@ -204,8 +214,8 @@ bool Region::fits(std::int32_t at) const {
   operands.erase({at, 0});
   for (GraphValue input : one.inputs) operands.insert(input);
   if (operands.size() + stored_.size() + stores + node(root()).outputs.size() > kMostOperands) return false;
-  // A region that stores what others read runs before them all: its operands have to be there. A reader at the very place of the
-  // region is another region, which must not be read in turn.
+  // A region that stores what others read runs before them all: its operands have to be there. A reader at the very
+  // place of the region is another region, which must not be read in turn.
   const std::int32_t reader = stores ? first_reader(at) : position_ + 1, position = std::min(position_, reader);
   return (!is_early_ && reader > position_) || std::all_of(operands.begin(), operands.end(), [&](GraphValue operand) {
            return uses_->available[static_cast<std::size_t>(operand.node)] < position;
@@ -249,7 +259,8 @@ bool Region::can_be_reduced() const {
   if (domain.elements() == 0 || !is_one_group(domain, axes)) return false;
   std::vector<Shape> operands;
   for (GraphValue value : outside_)
-    if (const GraphValue source = through_broadcast(*graph_, value); graph_->node(value).op != &fill_op) operands.push_back(graph_->spec(source).shape());
+    if (const GraphValue source = through_broadcast(*graph_, value); graph_->node(value).op != &fill_op)
+      operands.push_back(graph_->spec(source).shape());
   if (operands.empty()) return false;
   for (const Shape& operand : operands)
     if (!is_one_run(operand, domain)) return false;
@@ -266,7 +277,8 @@ static bool comes_from_elsewhere(const Graph& graph, GraphValue value, const std
 
 bool Region::serves_product(std::int32_t at) const {
   const Node& product = node(at);
-  if (!fused_product_like(*product.op) || product.requested != node(root()).requested || is_read_outside(at)) return false;
+  if (!fused_product_like(*product.op) || product.requested != node(root()).requested || is_read_outside(at))
+    return false;
   const TensorSpec& spec = product.outputs[0];
   if (!is_floating(spec.dtype()) || spec != node(root()).outputs[0]) return false;
   const Shape& domain = spec.shape();

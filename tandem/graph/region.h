@@ -18,14 +18,15 @@ struct Uses {
   void note(const Region& region);
 
   std::vector<std::vector<std::int32_t>> by_nodes;  // a node that reads it twice is there twice
-  std::vector<int> in_all;                          // also by results and variables
-  std::vector<bool> taken;                          // part of a region
-  std::vector<std::int32_t> available, read_at;     // a node
+  std::vector<int> in_all;  // also by results and variables
+  std::vector<bool> taken;  // part of a region
+  std::vector<std::int32_t> available, read_at;  // a node
 };
 
 /// True of an op that a region may be made of.
 bool is_elementwise(const Node& node);
-/// True of a cast that generated code cannot do: between lanes of two widths, or between integers and floats of 64 bits.
+/// True of a cast that generated code cannot do: between lanes of two widths, or between integers and floats of 64
+/// bits.
 bool is_hard_cast(const Graph& graph, const Node& node);
 /// What an operand of a region really reads: a broadcast is part of how the loop walks.
 GraphValue through_broadcast(const Graph& graph, GraphValue value);
@@ -49,7 +50,7 @@ class Region {
   std::int32_t position() const { return position_; }
   std::int32_t last() const { return reduction_ < 0 ? root() : reduction_; }
   std::int32_t reduction() const { return reduction_; }  // -1: none
-  std::int32_t product() const { return product_; }      // -1: none
+  std::int32_t product() const { return product_; }  // -1: none
 
   /// Takes in the product that the region begins with, if there is one.
   void take_product();

@@ -70,8 +70,8 @@ void fold_constants(Graph& graph);
 void simplify(Graph& graph);
 /// Transposes of the last two axes become flags of the matmul that reads them.
 void fold_transposes(Graph& graph);
-/// What works element by element on a reshaped product works on the product, and its result is reshaped: a reshape costs nothing, and
-/// the product can go on with it.
+/// What works element by element on a reshaped product works on the product, and its result is reshaped: a reshape
+/// costs nothing, and the product can go on with it.
 void move_reshapes(Graph& graph);
 /// Elementwise ops on the result of a matmul or a convolution become part of it.
 void fuse_products(Graph& graph);

@@ -1,4 +1,5 @@
-// Algebra: nodes that change nothing go, views of views become one, transposes fold into products, reshapes move behind what follows a product.
+// Algebra: nodes that change nothing go, views of views become one, transposes fold into products, reshapes move behind
+// what follows a product.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -19,8 +20,9 @@ struct Neutral {
   double value;
   bool left_too;
 };
-constexpr std::array kNeutrals{Neutral{"add", 0, true}, Neutral{"subtract", 0, false}, Neutral{"multiply", 1, true},
-                               Neutral{"divide", 1, false}, Neutral{"pow", 1, false}, Neutral{"bias_add", 0, false}};
+constexpr std::array kNeutrals{Neutral{"add", 0, true},      Neutral{"subtract", 0, false},
+                               Neutral{"multiply", 1, true}, Neutral{"divide", 1, false},
+                               Neutral{"pow", 1, false},     Neutral{"bias_add", 0, false}};
 
 const Neutral* neutral_of(const OpDef& op) {
   static const auto table = [] {
@@ -103,7 +105,8 @@ Replacement joined_transposes(Graph& out, const Node& node) {
 /// add(x, gather_grad(rows, indices)): the rows are added where they belong, not zeros everywhere else.
 Replacement added_rows(Graph& out, const Node& node) {
   if (!is_named(node, "add")) return {};
-  for (const auto& [whole, part] : {std::pair(node.inputs[0], node.inputs[1]), std::pair(node.inputs[1], node.inputs[0])}) {
+  for (const auto& [whole, part] :
+       {std::pair(node.inputs[0], node.inputs[1]), std::pair(node.inputs[1], node.inputs[0])}) {
     const Node gradient = out.node(part);
     if (gradient.op != &gather_grad_op || AttrView(*gradient.op, gradient.attrs).integer("axis") != 0) continue;
     if (out.spec(whole) != node.outputs[0] || gradient.outputs[0] != node.outputs[0]) continue;
@@ -111,10 +114,16 @@ Replacement added_rows(Graph& out, const Node& node) {
     std::vector<std::int64_t> sizes(indices.shape().begin(), indices.shape().end());
     sizes.push_back(1);
     static const OpDef& reshape = *find_op("reshape");
-    Node places{.op = &reshape, .inputs = {gradient.inputs[1]}, .attrs = make_attrs(reshape, sizes),
-                .outputs = {{indices.dtype(), Shape(std::span<const std::int64_t>(sizes))}}, .requested = node.requested};
+    Node places{.op = &reshape,
+                .inputs = {gradient.inputs[1]},
+                .attrs = make_attrs(reshape, sizes),
+                .outputs = {{indices.dtype(), Shape(std::span<const std::int64_t>(sizes))}},
+                .requested = node.requested};
     const GraphValue at = out.add(std::move(places));
-    return {out.add({.op = &tensor_scatter_nd_add_op, .inputs = {whole, at, gradient.inputs[0]}, .outputs = node.outputs, .requested = node.requested})};
+    return {out.add({.op = &tensor_scatter_nd_add_op,
+                     .inputs = {whole, at, gradient.inputs[0]},
+                     .outputs = node.outputs,
+                     .requested = node.requested})};
   }
   return {};
 }
@@ -126,7 +135,8 @@ bool swaps_last_two(const Node& node) {
   const auto perm = AttrView(*node.op, node.attrs).ints("perm");
   if (perm.empty()) return rank == 2;
   for (int i = 0; i < rank; ++i) {
-    const std::int64_t axis = perm[static_cast<std::size_t>(i)] < 0 ? perm[static_cast<std::size_t>(i)] + rank : perm[static_cast<std::size_t>(i)];
+    const std::int64_t axis = perm[static_cast<std::size_t>(i)] < 0 ? perm[static_cast<std::size_t>(i)] + rank
+                                                                    : perm[static_cast<std::size_t>(i)];
     const int wanted = i == rank - 1 ? rank - 2 : i == rank - 2 ? rank - 1 : i;
     if (axis != wanted) return false;
   }
@@ -176,14 +186,17 @@ class ReshapeMover {
 
   GraphValue reshaped(Graph& out, GraphValue value, const Shape& shape, const Node& where) const {
     const std::vector<std::int64_t> sizes(shape.begin(), shape.end());
-    return out.add({.op = &reshape_, .inputs = {value}, .attrs = make_attrs(reshape_, sizes),
-                    .outputs = {{out.spec(value).dtype(), shape}}, .requested = where.requested});
+    return out.add({.op = &reshape_,
+                    .inputs = {value},
+                    .attrs = make_attrs(reshape_, sizes),
+                    .outputs = {{out.spec(value).dtype(), shape}},
+                    .requested = where.requested});
   }
 
   const OpDef& reshape_ = *find_op("reshape");
   const Uses uses_;
   std::set<std::int32_t> goes_on_;  // nodes that end what a product begins, and are read once
-  std::set<std::int32_t> views_;    // their reshapes, read once
+  std::set<std::int32_t> views_;  // their reshapes, read once
   bool has_moved_ = false;
 };
 

@@ -21,7 +21,11 @@ struct JoinOp final : OpDef {
 class Splitter {
  public:
   Splitter(const Graph& graph, const RowRegion& region, std::span<const std::int64_t> parts)
-      : graph_(graph), rows_(region.rows), inside_(graph.nodes.size()), moved_(graph.nodes.size(), -1), parts_of_(graph.nodes.size()) {
+      : graph_(graph),
+        rows_(region.rows),
+        inside_(graph.nodes.size()),
+        moved_(graph.nodes.size(), -1),
+        parts_of_(graph.nodes.size()) {
     for (std::int32_t node : region.nodes) inside_[at(node)] = 1;
     std::int64_t first = 0;
     for (std::int64_t count : parts) {
@@ -54,7 +58,8 @@ class Splitter {
     const RowInputs by_rows = *row_inputs(graph_, node, rows_);
     for (std::size_t p = 0; p < shares_.size(); ++p) {
       Node part = node;
-      for (std::size_t i = 0; i < node.inputs.size(); ++i) part.inputs[i] = by_rows[i] ? rows(node.inputs[i], p) : whole(node.inputs[i]);
+      for (std::size_t i = 0; i < node.inputs.size(); ++i)
+        part.inputs[i] = by_rows[i] ? rows(node.inputs[i], p) : whole(node.inputs[i]);
       for (TensorSpec& spec : part.outputs) spec = with_rows(spec, shares_[p].count);
       if (node.op->name == "reshape") part.attrs = make_attrs(*node.op, part.outputs[0].shape());
       parts_of_[at(n)].push_back(out_.add(std::move(part)).node);
@@ -79,7 +84,11 @@ class Splitter {
     std::vector<std::int64_t> begin(at(spec.shape().rank()));
     begin[0] = shares_[p].first;
     const GraphValue source = whole(value);
-    return cut[p] = out_.add({.op = op.get(), .inputs = {source}, .attrs = make_attrs(*op, begin, made.shape()), .outputs = {made}, .owner = op});
+    return cut[p] = out_.add({.op = op.get(),
+                              .inputs = {source},
+                              .attrs = make_attrs(*op, begin, made.shape()),
+                              .outputs = {made},
+                              .owner = op});
   }
 
   /// All of a value, in the new graph.
@@ -90,7 +99,8 @@ class Splitter {
       static const auto op = std::make_shared<JoinOp>();
       std::vector<GraphValue> parts;
       for (std::int32_t part : parts_of_[at(value.node)]) parts.push_back({part, value.output});
-      found->second = out_.add({.op = op.get(), .inputs = parts, .attrs = make_attrs(*op, 0), .outputs = {graph_.spec(value)}, .owner = op});
+      found->second = out_.add(
+          {.op = op.get(), .inputs = parts, .attrs = make_attrs(*op, 0), .outputs = {graph_.spec(value)}, .owner = op});
     }
     return found->second;
   }
@@ -112,7 +122,9 @@ Graph split_rows(const Graph& graph, const RowRegion& region, std::span<const st
   return Splitter(graph, region, parts).run();
 }
 
-const RowShare* rows_taken(const Node& node) { return node.op->like == &slice_op ? &static_cast<const RowsOp&>(*node.op).share : nullptr; }
+const RowShare* rows_taken(const Node& node) {
+  return node.op->like == &slice_op ? &static_cast<const RowsOp&>(*node.op).share : nullptr;
+}
 
 bool joins_rows(const Node& node) { return node.op->like == &concat_op; }
 

@@ -1,4 +1,5 @@
-// Splitting by rows: the nodes of a region made once for every part of its rows, so that several devices can share the work.
+// Splitting by rows: the nodes of a region made once for every part of its rows, so that several devices can share the
+// work.
 #pragma once
 #include <span>
 
@@ -12,8 +13,8 @@ struct RowShare {
   bool operator==(const RowShare&) const = default;
 };
 
-/// The graph with every node of the region once a part; `parts` add up to its rows. What others read of the region, or what
-/// leaves the graph, is joined.
+/// The graph with every node of the region once a part; `parts` add up to its rows. What others read of the region, or
+/// what leaves the graph, is joined.
 Graph split_rows(const Graph& graph, const RowRegion& region, std::span<const std::int64_t> parts);
 
 /// The rows that a node cuts out of its input, when it was made by split_rows for that; else null.

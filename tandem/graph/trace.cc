@@ -29,7 +29,9 @@ Trace::Trace(const SizesInside* open)
       outer_tracing_(RandomState::tracing()),
       outer_notes_(tandem::size_notes()),
       open_(outer_ && outer_->open_ ? outer_->open_ : open),
-      notes_(outer_ && outer_->open_ ? outer_->notes_ : open ? &own_notes_ : nullptr) {
+      notes_(outer_ && outer_->open_ ? outer_->notes_
+             : open                  ? &own_notes_
+                                     : nullptr) {
   DispatchStack::push(*this);
   current_ = this;
   RandomState::tracing() = true;
@@ -80,7 +82,8 @@ GraphValue Trace::value_of(const Tensor& tensor) {
     value = graph_.add({.op = &constant_op, .outputs = {tensor.spec()}, .constant = tensor});
   } else {
     if (!outer_)
-      fail(ErrorCode::cannot_trace, "a ", tensor.spec(), " tensor is used that belongs to a trace which has ended; return "
+      fail(ErrorCode::cannot_trace, "a ", tensor.spec(),
+           " tensor is used that belongs to a trace which has ended; return "
            "it from its function, or assign it to a variable");
     value = values_.at(capture(tensor, tensor.impl()->id).impl());
   }
@@ -150,7 +153,8 @@ void run_at_once(OpCall& call) {
 /// Only with sizes that can be put in later.
 void check_open(const OpCall& call, const Specs& outputs, const SizesInside& inside) {
   constexpr std::int64_t kPart = kMostOpenRest / 16;
-  constexpr std::array<std::int64_t, kMostStandIns> kAnySizes = {kMostOpenRest, kMostOpenRest, kMostOpenRest, kPart, kPart, kPart, kPart, kPart};
+  constexpr std::array<std::int64_t, kMostStandIns> kAnySizes = {kMostOpenRest, kMostOpenRest, kMostOpenRest, kPart,
+                                                                 kPart,         kPart,         kPart,         kPart};
   if (call.owner && !inside.may_be_open(call.op))
     fail(ErrorCode::cannot_trace, call.op.name, " has a graph of its own, whose sizes cannot be left open");
   if (!attrs_at(call.op, call.attrs, kAnySizes))
@@ -170,7 +174,8 @@ void Trace::run(OpCall& call) {
     return run_at_once(call);
   }
   if (call.op.data_dependent_shape)
-    fail(ErrorCode::cannot_trace, call.op.name, ": the shape of its result depends on values, so it cannot be part of a "
+    fail(ErrorCode::cannot_trace, call.op.name,
+         ": the shape of its result depends on values, so it cannot be part of a "
          "traced function; call it outside the function and pass the result in");
   const std::int32_t at = record(call);
   for (std::size_t i = 0; i < call.outputs.size(); ++i)
@@ -192,7 +197,8 @@ std::int32_t Trace::record(const OpCall& call) {
   if (open_) {
     check_open(call, node.outputs, *open_);
     if (graph_.nodes.size() > kMostOpenNodes)
-      fail(ErrorCode::cannot_trace, call.op.name, ": more than ", kMostOpenNodes, " ops with open sizes; is an axis of open size unrolled?");
+      fail(ErrorCode::cannot_trace, call.op.name, ": more than ", kMostOpenNodes,
+           " ops with open sizes; is an axis of open size unrolled?");
   }
   return graph_.add(std::move(node)).node;
 }

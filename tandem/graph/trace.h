@@ -17,8 +17,8 @@ struct SizesInside;  // tandem/graph/open_graph.h
 /// did not make are captured: those with a value as constants, those of an enclosing trace as further parameters.
 class Trace final : public Dispatcher {
  public:
-  /// `open`: numbers stand for sizes that are not known (tandem/op/open_size.h), and whatever would lose track of them throws
-  /// cannot_trace; it says what to do with ops made of graphs. A trace inside an open one is open.
+  /// `open`: numbers stand for sizes that are not known (tandem/op/open_size.h), and whatever would lose track of them
+  /// throws cannot_trace; it says what to do with ops made of graphs. A trace inside an open one is open.
   explicit Trace(const SizesInside* open = nullptr);
   ~Trace() override;
   Trace(const Trace&) = delete;
@@ -30,7 +30,8 @@ class Trace final : public Dispatcher {
   static Trace* exchange(Trace* trace);
 
   bool is_open() const { return open_; }
-  /// The numbers in a tensor that was computed from open sizes, as they stand for them; null where they are not followed.
+  /// The numbers in a tensor that was computed from open sizes, as they stand for them; null where they are not
+  /// followed.
   const std::vector<std::int64_t>* sizes_in(const Tensor& tensor) const;
   /// What was asked of open sizes and made of them: the trace is for those of which the same is true.
   const SizeNotes& size_notes() const { return own_notes_; }
@@ -41,8 +42,8 @@ class Trace final : public Dispatcher {
   void write(const Ref<Cell>& cell, const Tensor& value);
   /// What is traced is divided among the devices of a group.
   void note_group(std::shared_ptr<DeviceGroup> group) { graph_.group = std::move(group); }
-  /// For tracing again what was traced inside another function that has ended: parameters in the places of a tensor of that
-  /// one, of a variable, and of a variable that was read there.
+  /// For tracing again what was traced inside another function that has ended: parameters in the places of a tensor of
+  /// that one, of a variable, and of a variable that was read there.
   Tensor stand_in(const Tensor& outer);
   void stand_in(const Ref<Cell>& cell) { variables_[cell.get()] = parameter(cell->spec(), cell->id()); }
   void stand_in(const Ref<Cell>& cell, const Tensor& outer) { variables_[cell.get()] = stand_in(outer); }
@@ -90,7 +91,8 @@ class Trace final : public Dispatcher {
   SizeNotes* const notes_;  // of the outermost open trace; null when this is not open
 };
 
-/// Lifts what follows out of traces, tapes, scopes and replicas: ops run at once. For variables that a traced function needs.
+/// Lifts what follows out of traces, tapes, scopes and replicas: ops run at once. For variables that a traced function
+/// needs.
 class InitScope {
  public:
   InitScope();

@@ -28,7 +28,8 @@ struct AttentionSizes {
         causal(call.attr().boolean("is_causal")),
         biased(call.shape(first + 3).elements() > 1) {
     const Strides dense = dense_strides(call.shape(first + 3));
-    for (int i = 0; i < 4; ++i) bias[static_cast<std::size_t>(i)] = call.shape(first + 3)[i] == 1 ? 0 : dense[static_cast<std::size_t>(i)];
+    for (int i = 0; i < 4; ++i)
+      bias[static_cast<std::size_t>(i)] = call.shape(first + 3)[i] == 1 ? 0 : dense[static_cast<std::size_t>(i)];
   }
 
   /// A row whose logarithm of the sum is below this sees nothing: every source is masked by a bias as low as the dtype
@@ -37,10 +38,18 @@ struct AttentionSizes {
   /// Sources that target t might see.
   std::int64_t seen(std::int64_t t) const { return causal ? std::min(t + 1, sources) : sources; }
 
-  std::int64_t query_at(std::int64_t b, std::int64_t t, std::int64_t n) const { return ((b * targets + t) * heads + n) * size; }
-  std::int64_t key_at(std::int64_t b, std::int64_t k, std::int64_t n) const { return ((b * sources + k) * heads + n) * size; }
-  std::int64_t value_at(std::int64_t b, std::int64_t k, std::int64_t n) const { return ((b * sources + k) * heads + n) * depth; }
-  std::int64_t output_at(std::int64_t b, std::int64_t t, std::int64_t n) const { return ((b * targets + t) * heads + n) * depth; }
+  std::int64_t query_at(std::int64_t b, std::int64_t t, std::int64_t n) const {
+    return ((b * targets + t) * heads + n) * size;
+  }
+  std::int64_t key_at(std::int64_t b, std::int64_t k, std::int64_t n) const {
+    return ((b * sources + k) * heads + n) * size;
+  }
+  std::int64_t value_at(std::int64_t b, std::int64_t k, std::int64_t n) const {
+    return ((b * sources + k) * heads + n) * depth;
+  }
+  std::int64_t output_at(std::int64_t b, std::int64_t t, std::int64_t n) const {
+    return ((b * targets + t) * heads + n) * depth;
+  }
   std::int64_t row_at(std::int64_t b, std::int64_t n, std::int64_t t) const { return (b * heads + n) * targets + t; }
   std::int64_t bias_at(std::int64_t b, std::int64_t n, std::int64_t t, std::int64_t k) const {
     return b * bias[0] + n * bias[1] + t * bias[2] + k * bias[3];

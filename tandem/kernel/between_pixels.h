@@ -11,13 +11,15 @@ struct BetweenPixels {
   double share;
 };
 
-/// Pixels lie at their middle, new pixel i at (i + 1/2) * from / to - 1/2; reckoned in integers, so that all devices agree.
+/// Pixels lie at their middle, new pixel i at (i + 1/2) * from / to - 1/2; reckoned in integers, so that all devices
+/// agree.
 inline BetweenPixels between_pixels(std::int64_t i, std::int64_t from, std::int64_t to) {
   const std::int64_t at = (2 * i + 1) * from - to;  // in units of 1 / (2 * to)
   if (at <= 0) return {0, 0, 0};
   const std::int64_t lower = at / (2 * to);
   if (lower >= from - 1) return {static_cast<std::int32_t>(from - 1), static_cast<std::int32_t>(from - 1), 0};
-  return {static_cast<std::int32_t>(lower), static_cast<std::int32_t>(lower + 1), static_cast<double>(at % (2 * to)) / static_cast<double>(2 * to)};
+  return {static_cast<std::int32_t>(lower), static_cast<std::int32_t>(lower + 1),
+          static_cast<double>(at % (2 * to)) / static_cast<double>(2 * to)};
 }
 
 inline std::vector<BetweenPixels> between_pixels(std::int64_t from, std::int64_t to) {

@@ -5,14 +5,15 @@
 namespace tandem {
 
 const OpDef fused_elementwise_op{.name = "fused", .doc = "Several elementwise ops in one loop."};
-const OpDef fused_reduction_op{.name = "fused_reduction", .doc = "Elementwise ops and the reduction of their result in one loop."};
+const OpDef fused_reduction_op{.name = "fused_reduction",
+                               .doc = "Elementwise ops and the reduction of their result in one loop."};
 const OpDef fused_matmul_op{.name = "fused_matmul", .doc = "A matrix product and elementwise ops on its result."};
 const OpDef fused_conv2d_op{.name = "fused_conv2d", .doc = "A convolution and elementwise ops on its result."};
 
 namespace {
 
-std::vector<expr::Expr> run_step(const FusedOp::Step& step, const std::vector<expr::Expr>& values, const std::vector<DType>& dtypes,
-                                 expr::Graph& graph) {
+std::vector<expr::Expr> run_step(const FusedOp::Step& step, const std::vector<expr::Expr>& values,
+                                 const std::vector<DType>& dtypes, expr::Graph& graph) {
   if (step.op == &fill_op) return {graph.constant(expr::lane_of(step.outputs[0]), step.literal)};
   const Formula& formula = step.op->scalar;
   // As in elementwise_program: a mask comes first, so the last input has the dtype of the op.
@@ -51,7 +52,8 @@ std::string name_of(const std::vector<FusedOp::Step>& steps, const OpDef* before
 }
 
 /// The record: its shape rule gives what the region's ops gave when they were fused.
-void fill_record(FusedOp& op, FusedParts parts, const OpDef& like, const OpDef* before = nullptr, const OpDef* after = nullptr) {
+void fill_record(FusedOp& op, FusedParts parts, const OpDef& like, const OpDef* before = nullptr,
+                 const OpDef* after = nullptr) {
   op.name_storage = name_of(parts.steps, before, after);
   double flops = after ? after->flops_per_element : 0;
   for (const FusedOp::Step& step : parts.steps) flops += step.op->flops_per_element;
@@ -80,7 +82,8 @@ double product_flops(const InferContext& c) {
 
 }  // namespace
 
-std::vector<expr::Expr> FusedOp::build(expr::Graph& graph, std::vector<expr::Expr> values, std::vector<DType> dtypes) const {
+std::vector<expr::Expr> FusedOp::build(expr::Graph& graph, std::vector<expr::Expr> values,
+                                       std::vector<DType> dtypes) const {
   for (const Step& step : steps) {
     const auto made = run_step(step, values, dtypes, graph);
     values.insert(values.end(), made.begin(), made.end());
@@ -94,7 +97,8 @@ std::vector<expr::Expr> FusedOp::build(expr::Graph& graph, std::vector<expr::Exp
 expr::Program FusedOp::program(const std::vector<DType>& inputs, const std::vector<DType>& outputs) const {
   expr::Graph graph;
   std::vector<expr::Expr> values;
-  for (std::size_t i = 0; i < inputs.size(); ++i) values.push_back(graph.input(static_cast<int>(i), expr::lane_of(inputs[i])));
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    values.push_back(graph.input(static_cast<int>(i), expr::lane_of(inputs[i])));
   return expr::make_program(graph, inputs, build(graph, values, inputs), outputs);
 }
 
@@ -105,7 +109,8 @@ std::shared_ptr<const FusedOp> make_fused(FusedParts parts, std::uint32_t in_pla
   return op;
 }
 
-std::shared_ptr<const FusedOp> make_fused_reduction(FusedParts parts, const OpDef& reduction, const Attrs& attrs, const TensorSpec& mapped) {
+std::shared_ptr<const FusedOp> make_fused_reduction(FusedParts parts, const OpDef& reduction, const Attrs& attrs,
+                                                    const TensorSpec& mapped) {
   auto op = std::make_shared<FusedReduction>();
   fill_record(*op, std::move(parts), fused_reduction_op, nullptr, &reduction);
   op->reduction = &reduction;
@@ -120,7 +125,8 @@ const OpDef* fused_product_like(const OpDef& product) {
   return &product == &conv2d_op ? &fused_conv2d_op : nullptr;
 }
 
-std::shared_ptr<const FusedOp> make_fused_product(FusedParts parts, const OpDef& product, const Attrs& attrs, const TensorSpec& spec) {
+std::shared_ptr<const FusedOp> make_fused_product(FusedParts parts, const OpDef& product, const Attrs& attrs,
+                                                  const TensorSpec& spec) {
   auto op = std::make_shared<FusedProduct>();
   op->rest = make_fused(parts);
   fill_record(*op, std::move(parts), *fused_product_like(product), &product);

@@ -1,5 +1,5 @@
-// Several ops as one: records made at run time. Elementwise ops become one formula, put together from theirs; a reduction
-// may follow it, a product may come before it.
+// Several ops as one: records made at run time. Elementwise ops become one formula, put together from theirs; a
+// reduction may follow it, a product may come before it.
 #pragma once
 #include <memory>
 #include <string>
@@ -35,13 +35,14 @@ struct FusedOp : OpDef {
 struct FusedReduction final : FusedOp {
   const OpDef* reduction = nullptr;
   AxisSet axes;
-  Shape domain;             // of what is reduced
+  Shape domain;  // of what is reduced
   DType mapped = DType::f32;  // likewise
 };
 
 /// A matrix product or a convolution with elementwise ops on its result, which is value 0 of the region. The node's
 /// inputs are those of the product, then the others of the region: each of them as large as the product, or a vector
-/// along its last axis, or one element. The first result has the product's dtype and is computed where the product lies.
+/// along its last axis, or one element. The first result has the product's dtype and is computed where the product
+/// lies.
 struct FusedProduct final : FusedOp {
   const OpDef* product = nullptr;
   Attrs product_attrs;
@@ -64,10 +65,12 @@ struct FusedParts {
 std::shared_ptr<const FusedOp> make_fused(FusedParts parts, std::uint32_t in_place = 0);
 
 /// `reduction` is one of the reductions, with its attributes; `mapped` the spec of what it reduces.
-std::shared_ptr<const FusedOp> make_fused_reduction(FusedParts parts, const OpDef& reduction, const Attrs& attrs, const TensorSpec& mapped);
+std::shared_ptr<const FusedOp> make_fused_reduction(FusedParts parts, const OpDef& reduction, const Attrs& attrs,
+                                                    const TensorSpec& mapped);
 
 /// The `like` of a region that begins with `product`; null when there is none.
 const OpDef* fused_product_like(const OpDef& product);
-std::shared_ptr<const FusedOp> make_fused_product(FusedParts parts, const OpDef& product, const Attrs& attrs, const TensorSpec& spec);
+std::shared_ptr<const FusedOp> make_fused_product(FusedParts parts, const OpDef& product, const Attrs& attrs,
+                                                  const TensorSpec& spec);
 
 }  // namespace tandem

@@ -4,8 +4,8 @@
 
 namespace tandem {
 
-/// In a plan most of what a kernel reads was written on this core just before. Work of a few microseconds then ends sooner here
-/// than shared with a core that has to fetch its part.
+/// In a plan most of what a kernel reads was written on this core just before. Work of a few microseconds then ends
+/// sooner here than shared with a core that has to fetch its part.
 class InPlan {
  public:
   InPlan() : before_(std::exchange(running_, true)) {}

@@ -1,4 +1,5 @@
-// Kernels of which one launch can do several: many small updates of variables cost a device more in launches than in work.
+// Kernels of which one launch can do several: many small updates of variables cost a device more in launches than in
+// work.
 #pragma once
 #include <memory>
 #include <span>

@@ -28,7 +28,8 @@ inline std::vector<MovedPieces> moved_pieces(const KernelCall& call) {
     for (std::size_t i = 0; i < axis.size(); ++i) {
       const int at = normalize_axis("roll", axis[i], in.rank());
       const std::int64_t size = std::max<std::int64_t>(in[at], 1);
-      shifts[static_cast<std::size_t>(at)] = ((shifts[static_cast<std::size_t>(at)] + shift[i] % size) % size + size) % size;
+      shifts[static_cast<std::size_t>(at)] =
+          ((shifts[static_cast<std::size_t>(at)] + shift[i] % size) % size + size) % size;
     }
   }
   for (int a = 0; a < in.rank(); ++a) {
@@ -39,7 +40,8 @@ inline std::vector<MovedPieces> moved_pieces(const KernelCall& call) {
       add(axes[at], {shifts[at], 0, size - shifts[at], 1});
     } else {
       const auto paddings = attrs.ints("paddings");
-      const std::int64_t before = paddings[2 * at], after = paddings[2 * at + 1], skip = attrs.choice("mode") == "reflect" ? 1 : 0;
+      const std::int64_t before = paddings[2 * at], after = paddings[2 * at + 1],
+                         skip = attrs.choice("mode") == "reflect" ? 1 : 0;
       add(axes[at], {0, before - 1 + skip, before, -1});
       add(axes[at], {before, 0, size, 1});
       add(axes[at], {before + size, size - 1 - skip, after, -1});

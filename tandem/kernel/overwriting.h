@@ -4,8 +4,8 @@
 
 namespace tandem {
 
-/// Something a PreparedKernel may be besides: a product that goes on with an operand as large as its result reads each element of that
-/// operand just before it writes the one of the result.
+/// Something a PreparedKernel may be besides: a product that goes on with an operand as large as its result reads each
+/// element of that operand just before it writes the one of the result.
 class OverwritingKernel {
  public:
   virtual ~OverwritingKernel() = default;

@@ -10,7 +10,11 @@ class ProductCall {
   explicit ProductCall(const KernelCall& fused)
       : op_(static_cast<const FusedProduct&>(fused.op)),
         output_(op_.product_spec),
-        call_{*op_.product, op_.product_attrs, fused.inputs.first(static_cast<std::size_t>(op_.product->arity())), {&output_, 1}, fused.device} {}
+        call_{*op_.product,
+              op_.product_attrs,
+              fused.inputs.first(static_cast<std::size_t>(op_.product->arity())),
+              {&output_, 1},
+              fused.device} {}
   ProductCall(const ProductCall&) = delete;
   ProductCall& operator=(const ProductCall&) = delete;
   const KernelCall& call() const { return call_; }

@@ -21,7 +21,8 @@ expr::Program build_program(std::size_t arity, DType dtype, F build) {
 }
 
 Exprs lstm_forward(const Exprs& in) {
-  const Expr i = sigmoid(in[0] + in[4]), f = sigmoid(in[1] + in[5]), g = tanh(in[2] + in[6]), o = sigmoid(in[3] + in[7]);
+  const Expr i = sigmoid(in[0] + in[4]), f = sigmoid(in[1] + in[5]), g = tanh(in[2] + in[6]),
+             o = sigmoid(in[3] + in[7]);
   const Expr cell = f * in[8] + i * g;
   return {o * tanh(cell), cell, i, f, g, o};
 }
@@ -30,7 +31,8 @@ Exprs lstm_backward(const Exprs& in) {
   const Expr i = in[0], f = in[1], g = in[2], o = in[3], before = in[5];
   const Expr state = in[6] + in[7], curved = tanh(in[4]);
   const Expr cell = in[8] + in[9] + state * o * (1 - curved * curved);
-  return {cell * g * i * (1 - i), cell * before * f * (1 - f), cell * i * (1 - g * g), state * curved * o * (1 - o), cell * f};
+  return {cell * g * i * (1 - i), cell * before * f * (1 - f), cell * i * (1 - g * g), state * curved * o * (1 - o),
+          cell * f};
 }
 
 Exprs gru_forward(const Exprs& in) {
@@ -59,7 +61,9 @@ RecurrentSizes::RecurrentSizes(const KernelCall& call, int x, int recurrent_kern
       steps(call.shape(x)[1]),
       inputs(call.shape(x)[2]),
       units(call.shape(recurrent_kernel)[0]),
-      gates(kind == CellKind::lstm ? 4 : kind == CellKind::gru ? 3 : 1),
+      gates(kind == CellKind::lstm  ? 4
+            : kind == CellKind::gru ? 3
+                                    : 1),
       saved(kind == CellKind::simple_rnn ? 0 : 4) {}
 
 expr::Program cell_forward(CellKind kind, DType dtype) {
@@ -74,7 +78,8 @@ expr::Program cell_backward(CellKind kind, DType dtype) {
   switch (kind) {
     case CellKind::lstm: return build_program(10, dtype, lstm_backward);
     case CellKind::gru: return build_program(7, dtype, gru_backward);
-    default: return build_program(3, dtype, [](const Exprs& in) { return Exprs{(in[1] + in[2]) * (1 - in[0] * in[0])}; });
+    default:
+      return build_program(3, dtype, [](const Exprs& in) { return Exprs{(in[1] + in[2]) * (1 - in[0] * in[0])}; });
   }
 }
 

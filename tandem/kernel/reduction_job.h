@@ -15,7 +15,8 @@ struct ReductionJob {
   std::vector<DType> inputs;
 
   explicit ReductionJob(const KernelCall& call)
-      : ReductionJob(call, call.op.like == &fused_reduction_op ? static_cast<const FusedReduction*>(&call.op) : nullptr) {}
+      : ReductionJob(call,
+                     call.op.like == &fused_reduction_op ? static_cast<const FusedReduction*>(&call.op) : nullptr) {}
 
  private:
   ReductionJob(const KernelCall& call, const FusedReduction* fused)

@@ -1,5 +1,5 @@
-// Kernels that can make some rows of their results at a time: then a core takes its rows through several ops before the cores
-// meet.
+// Kernels that can make some rows of their results at a time: then a core takes its rows through several ops before the
+// cores meet.
 #pragma once
 #include <memory>
 #include <span>
@@ -26,7 +26,8 @@ class RowKernel {
   virtual ~RowKernel() = default;
   /// Along the first axis of all results.
   virtual std::int64_t rows() const = 0;
-  /// Does a row of the results need the same row of this input and no other? Inputs that are not read so are read whole.
+  /// Does a row of the results need the same row of this input and no other? Inputs that are not read so are read
+  /// whole.
   virtual bool reads_by_row(std::size_t input) const = 0;
   /// Null: it cannot be cut. What is returned may refer to this kernel.
   virtual std::unique_ptr<const CutKernel> cut(std::span<const RowRange> ranges) const = 0;

@@ -23,15 +23,18 @@ struct PositionPlan {
   std::array<std::int64_t, kMaxRank> sizes{};  // d1..dk
   DType index;
 
-  PositionPlan(const Shape& tensor, const Operand& indices) : depth(static_cast<int>(indices.shape()[-1])), index(indices.dtype()) {
+  PositionPlan(const Shape& tensor, const Operand& indices)
+      : depth(static_cast<int>(indices.shape()[-1])),
+        index(indices.dtype()) {
     for (int i = 0; i + 1 < indices.shape().rank(); ++i) rows *= indices.shape()[i];
-    for (int i = 0; i < tensor.rank(); ++i) (i < depth ? sizes[static_cast<std::size_t>(i)] : inner) = i < depth ? tensor[i] : inner * tensor[i];
+    for (int i = 0; i < tensor.rank(); ++i)
+      (i < depth ? sizes[static_cast<std::size_t>(i)] : inner) = i < depth ? tensor[i] : inner * tensor[i];
   }
 };
 
 /// The offset of a slice's first element; throws when it leaves the tensor.
-inline std::int64_t slice_offset(std::string_view op, const Shape& whole, const Shape& part, std::span<const std::int64_t> begin,
-                                 std::span<const std::int64_t> strides) {
+inline std::int64_t slice_offset(std::string_view op, const Shape& whole, const Shape& part,
+                                 std::span<const std::int64_t> begin, std::span<const std::int64_t> strides) {
   if (part.elements() == 0) return 0;
   const Strides steps = dense_strides(whole);
   std::int64_t offset = 0;
@@ -39,8 +42,8 @@ inline std::int64_t slice_offset(std::string_view op, const Shape& whole, const 
     const auto at = static_cast<std::size_t>(i);
     const std::int64_t first = begin[at], last = first + (part[i] - 1) * strides[at];
     if (first < 0 || first >= whole[i] || last < 0 || last >= whole[i])
-      fail(ErrorCode::index_out_of_range, op, ": ", part[i], " elements from ", first, " on, ", strides[at], " apart, leave axis ",
-           i, " of ", whole);
+      fail(ErrorCode::index_out_of_range, op, ": ", part[i], " elements from ", first, " on, ", strides[at],
+           " apart, leave axis ", i, " of ", whole);
     offset += first * steps[at];
   }
   return offset;

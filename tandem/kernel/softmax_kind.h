@@ -6,7 +6,16 @@
 
 namespace tandem {
 
-enum class SoftmaxKind { softmax, log_softmax, softmax_grad, log_softmax_grad, sparse_loss, sparse_grad, dense_loss, dense_grad };
+enum class SoftmaxKind {
+  softmax,
+  log_softmax,
+  softmax_grad,
+  log_softmax_grad,
+  sparse_loss,
+  sparse_grad,
+  dense_loss,
+  dense_grad
+};
 
 inline SoftmaxKind softmax_kind(const OpDef& op) {
   if (&op == &softmax_op) return SoftmaxKind::softmax;
@@ -20,7 +29,9 @@ inline SoftmaxKind softmax_kind(const OpDef& op) {
 /// Losses and their gradients: labels come first, logits second.
 inline bool is_loss(SoftmaxKind kind) { return kind >= SoftmaxKind::sparse_loss; }
 /// Of softmax or log_softmax: their result comes first, its gradient second.
-inline bool is_softmax_grad(SoftmaxKind kind) { return kind == SoftmaxKind::softmax_grad || kind == SoftmaxKind::log_softmax_grad; }
+inline bool is_softmax_grad(SoftmaxKind kind) {
+  return kind == SoftmaxKind::softmax_grad || kind == SoftmaxKind::log_softmax_grad;
+}
 
 /// Which operand has the shape that the passes follow.
 inline int softmax_operand(SoftmaxKind kind) { return is_loss(kind) ? 1 : 0; }
@@ -32,6 +43,8 @@ inline int softmax_axis(const KernelCall& call) {
   return is_loss(kind) ? rank - 1 : normalize_axis(call.op.name, call.attr().integer("axis"), rank);
 }
 /// Rows lie side by side where nothing is behind the axis, else columns.
-inline AroundAxis around_softmax(const KernelCall& call) { return around_axis(call.shape(softmax_operand(softmax_kind(call.op))), softmax_axis(call)); }
+inline AroundAxis around_softmax(const KernelCall& call) {
+  return around_axis(call.shape(softmax_operand(softmax_kind(call.op))), softmax_axis(call));
+}
 
 }  // namespace tandem

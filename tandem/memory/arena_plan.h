@@ -1,4 +1,5 @@
-// A static memory plan: where in one arena each value of a plan lies, so that values whose lives do not meet share bytes.
+// A static memory plan: where in one arena each value of a plan lies, so that values whose lives do not meet share
+// bytes.
 #pragma once
 #include <cstddef>
 #include <map>

@@ -182,8 +182,9 @@ void* HostPool::allocate(std::size_t bytes) {
   if (void* block = shared_->allocate(size)) return block;
   const PoolStats now = stats();
   const std::size_t lent = lent_host_memory();
-  fail(ErrorCode::out_of_memory, "the host cannot hold another ", readable(size.bytes), ": ", readable(now.bytes_from_system),
-       " of ", readable(now.limit), " are in use", lent ? text(" beside ", readable(lent), " that devices have of its memory") : "",
+  fail(ErrorCode::out_of_memory, "the host cannot hold another ", readable(size.bytes), ": ",
+       readable(now.bytes_from_system), " of ", readable(now.limit), " are in use",
+       lent ? text(" beside ", readable(lent), " that devices have of its memory") : "",
        "; free tensors or use smaller ones");
 }
 

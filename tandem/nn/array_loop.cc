@@ -35,27 +35,32 @@ void fetch_early(const char* row, std::size_t bytes) {
   for (std::size_t at = 0; at < std::min(bytes, kMost); at += kLine) __builtin_prefetch(row + at, 0, 2);
 }
 
-/// May a tensor that the function is given live on after the call: as a result, in a variable, or in what runs by itself?
+/// May a tensor that the function is given live on after the call: as a result, in a variable, or in what runs by
+/// itself?
 bool gives_arguments_away(const GraphFunction& function) {
   const Graph& graph = function.graph();
   const auto is_argument = [&](GraphValue value) {
     while (graph.node(value).op->view) value = graph.node(value).inputs[static_cast<std::size_t>(value.output)];
     return graph.node(value).op == &parameter_op;
   };
-  return std::ranges::any_of(graph.results, is_argument) || std::ranges::any_of(graph.writes, is_argument, &Graph::Write::value) ||
+  return std::ranges::any_of(graph.results, is_argument) ||
+         std::ranges::any_of(graph.writes, is_argument, &Graph::Write::value) ||
          std::ranges::any_of(graph.nodes, [](const Node& node) { return node.op->execute != nullptr; });
 }
 
 }  // namespace
 
 ArrayLoop::ArrayLoop(Tensors arrays, std::int64_t batch_size, std::string_view who)
-    : arrays_(std::move(arrays)), batch_size_(batch_size) {
+    : arrays_(std::move(arrays)),
+      batch_size_(batch_size) {
   if (batch_size_ < 1) fail(ErrorCode::invalid_argument, who, ": batch_size must be positive, got ", batch_size_);
-  if (arrays_.empty() || arrays_[0].rank() < 1) fail(ErrorCode::invalid_argument, who, ": needs arrays with a first axis of samples");
+  if (arrays_.empty() || arrays_[0].rank() < 1)
+    fail(ErrorCode::invalid_argument, who, ": needs arrays with a first axis of samples");
   rows_ = arrays_[0].shape()[0];
   for (const Tensor& array : arrays_)
     if (array.rank() < 1 || array.shape()[0] != rows_)
-      fail(ErrorCode::shape_mismatch, who, ": x and y need the same number of samples, got ", arrays_[0].shape(), " and ", array.shape());
+      fail(ErrorCode::shape_mismatch, who, ": x and y need the same number of samples, got ", arrays_[0].shape(),
+           " and ", array.shape());
   if (rows_ == 0) fail(ErrorCode::invalid_argument, who, ": x has no samples");
 }
 
@@ -74,14 +79,17 @@ Tensor ArrayLoop::rows_of(const Tensor& array, std::int64_t first, std::int64_t 
   const auto* from = static_cast<const char*>(array.raw_data());
   const auto* begin = from + static_cast<std::size_t>(first) * bytes;
   if (order_.empty() && lends)
-    return lent_tensor({array.dtype(), with_rows(array.shape(), count)}, const_cast<char*>(begin), array.impl()->decision, [array] {});
+    return lent_tensor({array.dtype(), with_rows(array.shape(), count)}, const_cast<char*>(begin),
+                       array.impl()->decision, [array] {});
   Tensor out = host_rows(array, count);
   auto* to = static_cast<char*>(out.storage().address());
   if (order_.empty()) {
     std::memcpy(to, begin, static_cast<std::size_t>(count) * bytes);
     return out;
   }
-  const auto row = [&](std::int64_t i) { return from + static_cast<std::size_t>(order_[static_cast<std::size_t>(i)]) * bytes; };
+  const auto row = [&](std::int64_t i) {
+    return from + static_cast<std::size_t>(order_[static_cast<std::size_t>(i)]) * bytes;
+  };
   for (std::int64_t i = first; i < first + count; ++i, to += bytes) {
     if (i + kRowsAhead < rows_) fetch_early(row(i + kRowsAhead), bytes);
     std::memcpy(to, row(i), bytes);
@@ -121,9 +129,11 @@ void ArrayLoop::read_ahead(std::int64_t step, bool lends) {
   ahead_of_ = step;
 }
 
-std::int64_t ArrayLoop::run(const GraphFunction& full, const GraphFunction* rest, std::int64_t first, std::int64_t last, double seconds) {
+std::int64_t ArrayLoop::run(const GraphFunction& full, const GraphFunction* rest, std::int64_t first, std::int64_t last,
+                            double seconds) {
   using Clock = std::chrono::steady_clock;
-  const auto begin = Clock::now(), deadline = begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  const auto begin = Clock::now(),
+             deadline = begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   constexpr auto kLongStep = std::chrono::milliseconds(1);
   std::int64_t between_looks = 8;  // steps: a look at the clock is not free beside a step of a few microseconds
   const bool lends = !gives_arguments_away(full) && !(rest && gives_arguments_away(*rest));
@@ -135,7 +145,8 @@ std::int64_t ArrayLoop::run(const GraphFunction& full, const GraphFunction* rest
       const Meanwhile gather([&](const Plan& running) {
         if (done_ + 1 == last) return;
         read_ahead(done_ + 1, lends);
-        if (!rest || (done_ + 2) * batch_size_ <= rows_) running.start_copies(ahead_);  // it is the plan of the next step, too
+        if (!rest || (done_ + 2) * batch_size_ <= rows_)
+          running.start_copies(ahead_);  // it is the plan of the next step, too
       });
       results_ = (is_rest ? *rest : full)(now);
     }
@@ -164,7 +175,10 @@ Tensors ArrayLoop::collected() const {
 void RowCollector::add(const Tensor& batch) {
   if (batch.rank() == 0) {  // no rows: the value of the only batch is the result
     if (out_.defined())
-      fail(ErrorCode::shape_mismatch, "predict: an output is one value for a whole batch, so that those of several batches cannot be put together; let batch_size be ", rows_);
+      fail(ErrorCode::shape_mismatch,
+           "predict: an output is one value for a whole batch, so that those of several batches cannot be put "
+           "together; let batch_size be ",
+           rows_);
     out_ = batch;
     return;
   }
@@ -172,9 +186,10 @@ void RowCollector::add(const Tensor& batch) {
   const std::size_t bytes = row_bytes(out_);
   const std::int64_t rows = batch.shape()[0];
   if (filled_ + rows > rows_ || row_bytes(batch) != bytes)
-    fail(ErrorCode::shape_mismatch, "predict: a batch gave ", batch.shape(), " where ", out_.shape(), " is put together");
-  std::memcpy(static_cast<char*>(out_.storage().address()) + static_cast<std::size_t>(filled_) * bytes, batch.raw_data(),
-              static_cast<std::size_t>(rows) * bytes);
+    fail(ErrorCode::shape_mismatch, "predict: a batch gave ", batch.shape(), " where ", out_.shape(),
+         " is put together");
+  std::memcpy(static_cast<char*>(out_.storage().address()) + static_cast<std::size_t>(filled_) * bytes,
+              batch.raw_data(), static_cast<std::size_t>(rows) * bytes);
   filled_ += rows;
 }
 

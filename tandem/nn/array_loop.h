@@ -22,7 +22,8 @@ class RowCollector {
 /// Arrays that belong together row by row, cut into batches in some order.
 class ArrayLoop {
  public:
-  /// Throws where the arrays differ in their number of rows, have none, or the batch is not positive; `who` says for whom.
+  /// Throws where the arrays differ in their number of rows, have none, or the batch is not positive; `who` says for
+  /// whom.
   ArrayLoop(Tensors arrays, std::int64_t batch_size, std::string_view who);
 
   std::int64_t rows() const { return rows_; }
@@ -39,8 +40,10 @@ class ArrayLoop {
   Tensors batch(std::int64_t step, bool lends = false) const;
 
   /// Runs steps from `first` until `last` or until `seconds` have passed, and says where it stopped; at least one step
-  /// is run, and done() is where it stopped, also when a step throws. `full` takes batches of batch_size rows, `rest` the last, smaller one.
-  std::int64_t run(const GraphFunction& full, const GraphFunction* rest, std::int64_t first, std::int64_t last, double seconds);
+  /// is run, and done() is where it stopped, also when a step throws. `full` takes batches of batch_size rows, `rest`
+  /// the last, smaller one.
+  std::int64_t run(const GraphFunction& full, const GraphFunction* rest, std::int64_t first, std::int64_t last,
+                   double seconds);
   std::int64_t done() const { return done_; }
   /// What the last step returned.
   const Tensors& results() const { return results_; }

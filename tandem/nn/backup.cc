@@ -31,14 +31,17 @@ class Backup final : public Callback {
  private:
   static constexpr std::string_view kPrefix = "after_epoch_", kEnding = ".keras";
 
-  std::string path_of(int epochs) const { return (fs::path(folder_) / (std::string(kPrefix) + std::to_string(epochs) + std::string(kEnding))).string(); }
+  std::string path_of(int epochs) const {
+    return (fs::path(folder_) / (std::string(kPrefix) + std::to_string(epochs) + std::string(kEnding))).string();
+  }
 
   /// The epochs in a file of this folder; -1 when it is none of ours.
   static int epochs_in(const fs::path& path) {
     const std::string name = path.filename().string();
     if (!name.starts_with(kPrefix) || !name.ends_with(kEnding)) return -1;
     const std::string number = name.substr(kPrefix.size(), name.size() - kPrefix.size() - kEnding.size());
-    const bool digits = !number.empty() && number.size() < 9 && std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
+    const bool digits = !number.empty() && number.size() < 9 &&
+                        std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
     return digits ? std::stoi(number) : -1;
   }
   int newest() const {
@@ -57,9 +60,12 @@ class Backup final : public Callback {
     const std::vector<Variable> from = saved.variables();
     model.build_like(saved);
     const std::vector<Variable> to = model.variables();
-    if (from.size() != to.size()) fail(ErrorCode::shape_mismatch, "BackupAndRestore: the backup has ", from.size(), " variables, the model ", to.size(), "; it is of another model");
+    if (from.size() != to.size())
+      fail(ErrorCode::shape_mismatch, "BackupAndRestore: the backup has ", from.size(), " variables, the model ",
+           to.size(), "; it is of another model");
     for (std::size_t i = 0; i < to.size(); ++i) to[i].assign(from[i].value());
-    if (saved.compile_options()) model.optimizer()->set_state(model.trainable_variables(), saved.optimizer()->state(saved.trainable_variables()));
+    if (saved.compile_options())
+      model.optimizer()->set_state(model.trainable_variables(), saved.optimizer()->state(saved.trainable_variables()));
   }
 
   std::string folder_;

@@ -13,17 +13,22 @@ namespace {
 
 class DenseLayer final : public Activated {
  public:
-  explicit DenseLayer(const LayerConfig& config) : Activated(config), units_(positive(config, "units")), use_bias_(config.flag("use_bias", true)) {}
+  explicit DenseLayer(const LayerConfig& config)
+      : Activated(config),
+        units_(positive(config, "units")),
+        use_bias_(config.flag("use_bias", true)) {}
 
  private:
   void make_variables(const Shape& input) override {
-    if (input.rank() < 2) fail(ErrorCode::shape_mismatch, "layer '", name(), "' needs at least two axes, batch and features, got ", input);
+    if (input.rank() < 2)
+      fail(ErrorCode::shape_mismatch, "layer '", name(), "' needs at least two axes, batch and features, got ", input);
     kernel_ = add_weight("kernel", {input[-1], units_}, glorot_of);
     if (use_bias_) bias_ = add_weight("bias", {units_}, zeros_of);
   }
   Tensor linear(const Tensor& x) override {
     if (x.rank() < 2 || x.shape()[-1] != kernel_->shape()[0])
-      fail(ErrorCode::shape_mismatch, "layer '", name(), "' was built for inputs whose last axis is ", kernel_->shape()[0], ", got ", x.shape());
+      fail(ErrorCode::shape_mismatch, "layer '", name(), "' was built for inputs whose last axis is ",
+           kernel_->shape()[0], ", got ", x.shape());
     const Tensor y = matmul(x, *kernel_);
     return use_bias_ ? bias_add(y, *bias_) : y;
   }
@@ -34,15 +39,22 @@ class DenseLayer final : public Activated {
 
 class EmbeddingLayer final : public Layer {
  public:
-  explicit EmbeddingLayer(const LayerConfig& config) : Layer(config), inputs_(positive(config, "input_dim")), outputs_(positive(config, "output_dim")) {}
+  explicit EmbeddingLayer(const LayerConfig& config)
+      : Layer(config),
+        inputs_(positive(config, "input_dim")),
+        outputs_(positive(config, "output_dim")) {}
 
  private:
   void make_variables(const Shape&) override {
-    embeddings_ = add_weight("embeddings", {inputs_, outputs_}, [](const Shape& shape) { return random_uniform(shape, -0.05, 0.05); });
+    embeddings_ = add_weight("embeddings", {inputs_, outputs_},
+                             [](const Shape& shape) { return random_uniform(shape, -0.05, 0.05); });
   }
-  Tensor call(const Tensor& x, bool) override { return gather(*embeddings_, is_integer(x.dtype()) ? x : cast(x, DType::i32)); }
+  Tensor call(const Tensor& x, bool) override {
+    return gather(*embeddings_, is_integer(x.dtype()) ? x : cast(x, DType::i32));
+  }
   Masked call_masked(const Tensors& inputs, const Tensors&, bool training) override {
-    return {call_all(inputs, training), config().flag("mask_zero", false) ? not_equal(inputs[0], zeros_like(inputs[0])) : Tensor()};
+    return {call_all(inputs, training),
+            config().flag("mask_zero", false) ? not_equal(inputs[0], zeros_like(inputs[0])) : Tensor()};
   }
   std::int64_t inputs_, outputs_;
   std::optional<Variable> embeddings_;
@@ -105,7 +117,9 @@ class MaskingLayer final : public Layer {
   using Layer::Layer;
 
  private:
-  Tensor counts(const Tensor& x) const { return reduce_any(not_equal(x, number_like(x, config().real("mask_value", 0))), {-1}, true); }
+  Tensor counts(const Tensor& x) const {
+    return reduce_any(not_equal(x, number_like(x, config().real("mask_value", 0))), {-1}, true);
+  }
   Tensor call(const Tensor& x, bool) override { return x * cast(counts(x), x.dtype()); }
   Masked call_masked(const Tensors& inputs, const Tensors&, bool training) override {
     return {call_all(inputs, training), squeeze(counts(inputs[0]), {-1})};
@@ -152,11 +166,14 @@ class ActivityRegularizationLayer final : public Layer {
 
 LayerPtr make_dropout(const LayerConfig& config, const LayerMakers&) {
   const double rate = rate_of(config);
-  if (!config.has("noise_shape")) return plain(config, [rate](const Tensor& x, bool training) { return training && rate > 0 ? dropout(x, rate) : x; });
+  if (!config.has("noise_shape"))
+    return plain(config,
+                 [rate](const Tensor& x, bool training) { return training && rate > 0 ? dropout(x, rate) : x; });
   const Json noise = config.json().value.at("noise_shape");  // sizes of 1: what is dropped together
   return plain(config, [config, rate, noise](const Tensor& x, bool training) {
     if (!training || rate == 0) return x;
-    if (!noise.is_array() || static_cast<int>(noise.size()) != x.rank()) config.refuse("noise_shape must have a size for each axis of ", x.shape(), ", got ", shown(noise));
+    if (!noise.is_array() || static_cast<int>(noise.size()) != x.rank())
+      config.refuse("noise_shape must have a size for each axis of ", x.shape(), ", got ", shown(noise));
     Ints sizes(x.shape().begin(), x.shape().end());
     for (std::size_t i = 0; i < sizes.size(); ++i)
       if (noise[i].is_number_integer()) sizes[i] = noise[i].get<std::int64_t>();
@@ -193,7 +210,8 @@ LayerPtr make_leaky_relu(const LayerConfig& config, const LayerMakers&) {
 
 LayerPtr make_elu(const LayerConfig& config, const LayerMakers&) {
   const double alpha = config.real("alpha", 1);
-  return plain(config, [alpha](const Tensor& x, bool) { return where(greater(x, 0.0), x, expm1(minimum(x, 0.0)) * alpha); });
+  return plain(config,
+               [alpha](const Tensor& x, bool) { return where(greater(x, 0.0), x, expm1(minimum(x, 0.0)) * alpha); });
 }
 
 class ActivationOnly final : public Activated {
@@ -214,7 +232,9 @@ bool goes_with(const Shape& mask, const Shape& value) {
 
 class SoftmaxLayer final : public Layer {
  public:
-  explicit SoftmaxLayer(const LayerConfig& config) : Layer(config), last_(!config.has("axis") || config.value_json("axis") == "-1") {}
+  explicit SoftmaxLayer(const LayerConfig& config)
+      : Layer(config),
+        last_(!config.has("axis") || config.value_json("axis") == "-1") {}
   std::string_view last_activation() const override { return last_ ? "softmax" : ""; }
 
  private:
@@ -227,7 +247,8 @@ class SoftmaxLayer final : public Layer {
   Masked call_masked(const Tensors& inputs, const Tensors& masks, bool training) override {
     const Tensor &x = inputs[0], &mask = masks[0];
     if (!mask.defined() || !goes_with(mask.shape(), x.shape())) return Layer::call_masked(inputs, masks, training);
-    const Tensor hidden = where(mask.dtype() == DType::boolean ? mask : greater(mask, 0.5), x, number_like(x, x.dtype() == DType::f16 ? -3e4 : -1e9));
+    const Tensor hidden = where(mask.dtype() == DType::boolean ? mask : greater(mask, 0.5), x,
+                                number_like(x, x.dtype() == DType::f16 ? -3e4 : -1e9));
     return {{call(hidden, training)}, mask};
   }
   bool last_;
@@ -235,7 +256,9 @@ class SoftmaxLayer final : public Layer {
 
 LayerPtr make_rescaling(const LayerConfig& config, const LayerMakers&) {
   const Tensor scale = config.numbers("scale"), offset = config.has("offset") ? config.numbers("offset") : Tensor(0.0f);
-  return plain(config, [=](const Tensor& x, bool) { return (is_floating(x.dtype()) ? x : cast(x, DType::f32)) * scale + offset; });
+  return plain(config, [=](const Tensor& x, bool) {
+    return (is_floating(x.dtype()) ? x : cast(x, DType::f32)) * scale + offset;
+  });
 }
 
 LayerPtr make_identity(const LayerConfig& config, const LayerMakers&) {
@@ -244,25 +267,41 @@ LayerPtr make_identity(const LayerConfig& config, const LayerMakers&) {
 
 LayerPtr make_noise(const LayerConfig& config, const LayerMakers&) {
   const double deviation = config.real("stddev");
-  return plain(config, [deviation](const Tensor& x, bool training) { return training ? x + random_normal(x.shape(), 0, deviation, x.dtype()) : x; });
+  return plain(config, [deviation](const Tensor& x, bool training) {
+    return training ? x + random_normal(x.shape(), 0, deviation, x.dtype()) : x;
+  });
 }
 
 /// Gives the model's input the dtype that the layers expect.
 LayerPtr make_input(const LayerConfig& config, const LayerMakers&) {
   const auto dtype = parse_dtype(config.activation("dtype", "float32"));
   if (!dtype) config.refuse("unknown dtype '", config.activation("dtype", ""), "'");
-  return std::make_shared<Plain>(config, std::nullopt, [dtype = *dtype](const Tensor& x, bool) { return x.dtype() == dtype ? x : cast(x, dtype); });
+  return std::make_shared<Plain>(config, std::nullopt, [dtype = *dtype](const Tensor& x, bool) {
+    return x.dtype() == dtype ? x : cast(x, dtype);
+  });
 }
 
-constexpr LayerRecord kRecords[] = {
-    {"ActivityRegularization", make_as<ActivityRegularizationLayer>}, {"AlphaDropout", make_alpha_dropout},
-    {"GaussianDropout", make_gaussian_dropout}, {"Masking", make_as<MaskingLayer>}, {"SpatialDropout3D", make_spatial_dropout},
-    {"Activation", make_as<ActivationOnly>}, {"Dense", make_as<DenseLayer>},           {"Dropout", make_dropout},
-    {"ELU", make_elu},                       {"Embedding", make_as<EmbeddingLayer>},   {"GaussianNoise", make_noise},
-    {"Identity", make_identity},             {"InputLayer", make_input},               {"LeakyReLU", make_leaky_relu},
-    {"Normalization", make_as<NormalizationLayer>}, {"PReLU", make_as<PReLULayer>},    {"ReLU", make_relu},
-    {"Rescaling", make_rescaling},           {"Softmax", make_as<SoftmaxLayer>},       {"SpatialDropout1D", make_spatial_dropout},
-    {"SpatialDropout2D", make_spatial_dropout}};
+constexpr LayerRecord kRecords[] = {{"ActivityRegularization", make_as<ActivityRegularizationLayer>},
+                                    {"AlphaDropout", make_alpha_dropout},
+                                    {"GaussianDropout", make_gaussian_dropout},
+                                    {"Masking", make_as<MaskingLayer>},
+                                    {"SpatialDropout3D", make_spatial_dropout},
+                                    {"Activation", make_as<ActivationOnly>},
+                                    {"Dense", make_as<DenseLayer>},
+                                    {"Dropout", make_dropout},
+                                    {"ELU", make_elu},
+                                    {"Embedding", make_as<EmbeddingLayer>},
+                                    {"GaussianNoise", make_noise},
+                                    {"Identity", make_identity},
+                                    {"InputLayer", make_input},
+                                    {"LeakyReLU", make_leaky_relu},
+                                    {"Normalization", make_as<NormalizationLayer>},
+                                    {"PReLU", make_as<PReLULayer>},
+                                    {"ReLU", make_relu},
+                                    {"Rescaling", make_rescaling},
+                                    {"Softmax", make_as<SoftmaxLayer>},
+                                    {"SpatialDropout1D", make_spatial_dropout},
+                                    {"SpatialDropout2D", make_spatial_dropout}};
 
 }  // namespace
 

@@ -22,7 +22,8 @@ Tensors values_of(const std::vector<Variable>& variables) {
 class EarlyStop final : public Callback {
  public:
   explicit EarlyStop(EarlyStoppingOptions options)
-      : options_(std::move(options)), monitor_("EarlyStopping", options_.monitor, options_.mode, options_.min_delta) {}
+      : options_(std::move(options)),
+        monitor_("EarlyStopping", options_.monitor, options_.mode, options_.min_delta) {}
 
   void on_train_begin(Model&) override {
     monitor_.forget();
@@ -63,8 +64,11 @@ std::string filled_in(const std::string& path, int epoch, const Logs& logs) {
     const std::string place = path.substr(i + 1, end - i - 1), name = place.substr(0, place.find(':'));
     std::string format = name.size() < place.size() ? place.substr(name.size() + 1) : name == "epoch" ? "d" : "f";
     const auto found = logs.find(name);
-    const bool known = format.find_first_not_of("0123456789.dfeg") == std::string::npos && (name == "epoch" || found != logs.end());
-    if (!known) fail(ErrorCode::invalid_argument, "ModelCheckpoint: the path '", path, "' has a place {", place, "} that cannot be filled; {epoch:02d} and metrics such as {val_loss:.2f} can");
+    const bool known =
+        format.find_first_not_of("0123456789.dfeg") == std::string::npos && (name == "epoch" || found != logs.end());
+    if (!known)
+      fail(ErrorCode::invalid_argument, "ModelCheckpoint: the path '", path, "' has a place {", place,
+           "} that cannot be filled; {epoch:02d} and metrics such as {val_loss:.2f} can");
     char buffer[64];
     if (format.back() == 'd') std::snprintf(buffer, sizeof buffer, ("%" + format).c_str(), epoch + 1);
     else std::snprintf(buffer, sizeof buffer, ("%" + format).c_str(), name == "epoch" ? epoch + 1.0 : found->second);
@@ -77,9 +81,12 @@ std::string filled_in(const std::string& path, int epoch, const Logs& logs) {
 class Checkpoint final : public Callback {
  public:
   Checkpoint(std::string path, ModelCheckpointOptions options)
-      : path_(std::move(path)), options_(std::move(options)), monitor_("ModelCheckpoint", options_.monitor, options_.mode) {
+      : path_(std::move(path)),
+        options_(std::move(options)),
+        monitor_("ModelCheckpoint", options_.monitor, options_.mode) {
     const char* ending = options_.save_weights_only ? ".weights.h5" : ".keras";
-    if (!path_.ends_with(ending)) fail(ErrorCode::invalid_argument, "ModelCheckpoint: the path must end with ", ending, ", got '", path_, "'");
+    if (!path_.ends_with(ending))
+      fail(ErrorCode::invalid_argument, "ModelCheckpoint: the path must end with ", ending, ", got '", path_, "'");
   }
   void on_epoch_end(Model& model, int epoch, Logs& logs) override {
     if (options_.save_best_only) {
@@ -109,8 +116,10 @@ class Checkpoint final : public Callback {
 class Plateau final : public Callback {
  public:
   explicit Plateau(ReduceLROnPlateauOptions options)
-      : options_(std::move(options)), monitor_("ReduceLROnPlateau", options_.monitor, options_.mode, options_.min_delta) {
-    if (options_.factor >= 1) fail(ErrorCode::invalid_argument, "ReduceLROnPlateau does not support a factor >= 1.0. Got ", options_.factor);
+      : options_(std::move(options)),
+        monitor_("ReduceLROnPlateau", options_.monitor, options_.mode, options_.min_delta) {
+    if (options_.factor >= 1)
+      fail(ErrorCode::invalid_argument, "ReduceLROnPlateau does not support a factor >= 1.0. Got ", options_.factor);
   }
   void on_epoch_end(Model& model, int, Logs& logs) override {
     Optimizer& optimizer = *model.optimizer();
@@ -143,7 +152,9 @@ class RateByEpoch final : public Callback {
     Optimizer& optimizer = *model.optimizer();
     optimizer.set_learning_rate(schedule_(epoch, optimizer.learning_rate()));
   }
-  void on_epoch_end(Model& model, int, Logs& logs) override { logs["learning_rate"] = model.optimizer()->learning_rate(); }
+  void on_epoch_end(Model& model, int, Logs& logs) override {
+    logs["learning_rate"] = model.optimizer()->learning_rate();
+  }
 
  private:
   std::function<double(int, double)> schedule_;
@@ -193,7 +204,9 @@ class Lambdas final : public Callback {
   void on_train_end(Model&) override { call(options_.on_train_end); }
   void on_epoch_begin(Model&, int epoch) override { call(options_.on_epoch_begin, epoch); }
   void on_epoch_end(Model&, int epoch, Logs& logs) override { call(options_.on_epoch_end, epoch, logs); }
-  void on_train_batch_end(Model&, std::int64_t batch, const Logs& logs) override { call(options_.on_train_batch_end, batch, logs); }
+  void on_train_batch_end(Model&, std::int64_t batch, const Logs& logs) override {
+    call(options_.on_train_batch_end, batch, logs);
+  }
   bool wants_batches() const override { return options_.on_train_batch_end != nullptr; }
 
  private:
@@ -206,9 +219,15 @@ class Lambdas final : public Callback {
 }  // namespace
 
 CallbackRef EarlyStopping(EarlyStoppingOptions options) { return std::make_shared<EarlyStop>(std::move(options)); }
-CallbackRef ModelCheckpoint(std::string path, ModelCheckpointOptions options) { return std::make_shared<Checkpoint>(std::move(path), std::move(options)); }
-CallbackRef ReduceLROnPlateau(ReduceLROnPlateauOptions options) { return std::make_shared<Plateau>(std::move(options)); }
-CallbackRef LearningRateScheduler(std::function<double(int, double)> schedule) { return std::make_shared<RateByEpoch>(std::move(schedule)); }
+CallbackRef ModelCheckpoint(std::string path, ModelCheckpointOptions options) {
+  return std::make_shared<Checkpoint>(std::move(path), std::move(options));
+}
+CallbackRef ReduceLROnPlateau(ReduceLROnPlateauOptions options) {
+  return std::make_shared<Plateau>(std::move(options));
+}
+CallbackRef LearningRateScheduler(std::function<double(int, double)> schedule) {
+  return std::make_shared<RateByEpoch>(std::move(schedule));
+}
 CallbackRef CSVLogger(std::string path, bool append) { return std::make_shared<CsvLog>(std::move(path), append); }
 CallbackRef TerminateOnNaN() { return std::make_shared<StopAtNaN>(); }
 CallbackRef LambdaCallback(LambdaCallbackOptions options) { return std::make_shared<Lambdas>(std::move(options)); }

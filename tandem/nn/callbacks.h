@@ -1,6 +1,7 @@
 // What happens between the steps of a training, with Keras' names, arguments and defaults.
 //
-//   model.fit(x, y, {.epochs = 50, .validation_split = 0.2, .callbacks = {EarlyStopping({.patience = 3}), CSVLogger("log.csv")}});
+//   model.fit(x, y, {.epochs = 50, .validation_split = 0.2, .callbacks = {EarlyStopping({.patience = 3}),
+//   CSVLogger("log.csv")}});
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -22,7 +23,8 @@ class Callback {
   virtual void on_train_begin(Model&) {}
   virtual void on_train_end(Model&) {}
   virtual void on_epoch_begin(Model&, int /*epoch*/) {}
-  /// `logs` has the metrics, those of the validation too; what is added to it is seen by later callbacks and the History.
+  /// `logs` has the metrics, those of the validation too; what is added to it is seen by later callbacks and the
+  /// History.
   virtual void on_epoch_end(Model&, int /*epoch*/, Logs& /*logs*/) {}
   /// Called where wants_batches() says so: metrics are then read after each step, which costs time.
   virtual void on_train_batch_end(Model&, std::int64_t /*batch*/, const Logs& /*logs*/) {}
@@ -65,7 +67,8 @@ CallbackRef ReduceLROnPlateau(ReduceLROnPlateauOptions options = {});
 CallbackRef LearningRateScheduler(std::function<double(int epoch, double rate)> schedule);
 CallbackRef CSVLogger(std::string path, bool append = false);
 CallbackRef TerminateOnNaN();
-/// After each epoch the model is saved to the folder; a training that was killed goes on from there. Deleted at the end.
+/// After each epoch the model is saved to the folder; a training that was killed goes on from there. Deleted at the
+/// end.
 CallbackRef BackupAndRestore(std::string folder);
 
 struct LambdaCallbackOptions {

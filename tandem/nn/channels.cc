@@ -5,7 +5,8 @@
 namespace tandem {
 namespace {
 
-/// Axes that images of a class have beside batch, steps and channels: 2 for Conv2D, ConvLSTM2D and Resizing, all for Flatten.
+/// Axes that images of a class have beside batch, steps and channels: 2 for Conv2D, ConvLSTM2D and Resizing, all for
+/// Flatten.
 int spatial_axes(const LayerConfig& config, int rank) {
   const std::string& name = config.class_name();
   if (name == "Flatten") return rank - 2;
@@ -31,7 +32,8 @@ int channel_axis(const LayerConfig& config, int rank) {
 bool has_channels_first(const LayerConfig& config) {
   if (!config.has("data_format")) return false;
   const std::string format = config.text("data_format", "");
-  if (format != "channels_first" && format != "channels_last") config.refuse("data_format must be 'channels_last' or 'channels_first', got '", format, "'");
+  if (format != "channels_first" && format != "channels_last")
+    config.refuse("data_format must be 'channels_last' or 'channels_first', got '", format, "'");
   return format == "channels_first";
 }
 

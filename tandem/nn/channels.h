@@ -5,7 +5,8 @@
 namespace tandem {
 
 bool has_channels_first(const LayerConfig& config);
-/// Between the two orders of axes, by the number of spatial axes of the layer's class; a value without them stays as it is.
+/// Between the two orders of axes, by the number of spatial axes of the layer's class; a value without them stays as it
+/// is.
 Tensor with_channels_last(const LayerConfig& config, const Tensor& value);
 Tensor with_channels_first(const LayerConfig& config, const Tensor& value);
 Shape with_channels_last(const LayerConfig& config, const Shape& shape);

@@ -86,8 +86,10 @@ std::optional<CompileOptions> read_compile_config(const Json& config, const std:
   if (!config.is_object() || !config.contains("optimizer") || !config.contains("loss")) return std::nullopt;
   const auto given = [&](const char* key) { return config.contains(key) ? config[key] : Json(); };
   options.optimizer_object = optimizer_of(config["optimizer"]);
-  const bool known = options.optimizer_object && read_losses(config["loss"], outputs, options) && read_weights(given("loss_weights"), outputs, options) &&
-                     read_metrics(given("metrics"), outputs, options) && read_list(given("weighted_metrics"), options.weighted_metrics);
+  const bool known = options.optimizer_object && read_losses(config["loss"], outputs, options) &&
+                     read_weights(given("loss_weights"), outputs, options) &&
+                     read_metrics(given("metrics"), outputs, options) &&
+                     read_list(given("weighted_metrics"), options.weighted_metrics);
   return known ? std::optional(std::move(options)) : std::nullopt;
 }
 
@@ -106,7 +108,11 @@ Json compile_config(const CompileOptions& options, const Optimizer& optimizer) {
   Json losses = Json::array(), metrics = Json::array();
   for (const LossConfig& loss : options.losses) losses.push_back(loss_of(loss));
   for (const auto& list : options.output_metrics) metrics.push_back(list_of(list));
-  Json config{{"optimizer", {{"module", "keras.optimizers"}, {"class_name", optimizer.class_name()}, {"config", Json::parse(optimizer.arguments())}, {"registered_name", nullptr}}},
+  Json config{{"optimizer",
+               {{"module", "keras.optimizers"},
+                {"class_name", optimizer.class_name()},
+                {"config", Json::parse(optimizer.arguments())},
+                {"registered_name", nullptr}}},
               {"loss", losses.empty() ? loss_of(options.loss) : losses},
               {"metrics", metrics.empty() ? list_of(options.metrics) : metrics}};
   if (!options.loss_weights.empty()) config["loss_weights"] = options.loss_weights;

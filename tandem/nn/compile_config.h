@@ -7,7 +7,8 @@
 
 namespace tandem {
 
-/// Nothing when optimizer, loss or metrics have no counterpart here. `outputs` are the names of the layers that give them.
+/// Nothing when optimizer, loss or metrics have no counterpart here. `outputs` are the names of the layers that give
+/// them.
 std::optional<CompileOptions> read_compile_config(const Json& config, const std::vector<std::string>& outputs);
 Json compile_config(const CompileOptions& options, const Optimizer& optimizer);
 

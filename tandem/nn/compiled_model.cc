@@ -44,18 +44,26 @@ Tensors without_rows(Tensors brought, const RowNotes::Lists& shape, RowNotes::Li
 
 }  // namespace
 
-CompiledModel::CompiledModel(const LayerGraph& graph, Steps& steps, bool own_steps, const std::string& name, CompileOptions options)
-    : graph_(graph), steps_(steps), own_steps_(own_steps), options_(std::move(options)),
+CompiledModel::CompiledModel(const LayerGraph& graph, Steps& steps, bool own_steps, const std::string& name,
+                             CompileOptions options)
+    : graph_(graph),
+      steps_(steps),
+      own_steps_(own_steps),
+      options_(std::move(options)),
       optimizer_(options_.optimizer_object ? options_.optimizer_object : make_optimizer(options_.optimizer)) {
   const std::size_t count = graph.outputs().size();
   if (!options_.losses.empty() && options_.losses.size() != count)
-    fail(ErrorCode::invalid_argument, "compile: ", options_.losses.size(), " losses were given for ", count, " outputs");
+    fail(ErrorCode::invalid_argument, "compile: ", options_.losses.size(), " losses were given for ", count,
+         " outputs");
   if (!options_.output_metrics.empty() && options_.output_metrics.size() != count)
-    fail(ErrorCode::invalid_argument, "compile: ", options_.output_metrics.size(), " lists of metrics were given for ", count, " outputs");
+    fail(ErrorCode::invalid_argument, "compile: ", options_.output_metrics.size(), " lists of metrics were given for ",
+         count, " outputs");
   if (!options_.loss_weights.empty() && options_.loss_weights.size() != count)
-    fail(ErrorCode::invalid_argument, "compile: ", options_.loss_weights.size(), " loss_weights were given for ", count, " outputs");
+    fail(ErrorCode::invalid_argument, "compile: ", options_.loss_weights.size(), " loss_weights were given for ", count,
+         " outputs");
   for (std::size_t i = 0; i < count; ++i) add_output(i);
-  const bool halves = std::ranges::any_of(graph.layers(), [](const LayerPtr& layer) { return layer->policy().name == "mixed_float16"; });
+  const bool halves = std::ranges::any_of(
+      graph.layers(), [](const LayerPtr& layer) { return layer->policy().name == "mixed_float16"; });
   if (halves && options_.auto_scale_loss && !optimizer_->scales_losses()) optimizer_->scale_losses();
   if (MirroredStrategy::current()) {
     strategy_ = *MirroredStrategy::current();
@@ -92,12 +100,15 @@ void CompiledModel::add_output(std::size_t index) {
     const LossRecord& record = find_loss(config.name);
     LossArguments arguments = config.arguments;
     arguments.from_logits = arguments.from_logits || options_.from_logits;
-    if (!own_steps_ && !arguments.from_logits && !record.activation.empty() && graph_.last_activation(index) == record.activation) {
+    if (!own_steps_ && !arguments.from_logits && !record.activation.empty() &&
+        graph_.last_activation(index) == record.activation) {
       output.left_out = record.activation;
       arguments.from_logits = true;
     }
     output.reduction = arguments.reduction;
-    output.loss = [values = record.values, arguments](const Tensor& y_true, const Tensor& y_pred) { return values(y_true, y_pred, arguments); };
+    output.loss = [values = record.values, arguments](const Tensor& y_true, const Tensor& y_pred) {
+      return values(y_true, y_pred, arguments);
+    };
   }
   if (several) output.mean.emplace(prefix + "loss");
   const auto watch = [&](const std::vector<MetricConfig>& metrics, bool weighted) {
@@ -139,12 +150,14 @@ void CompiledModel::reset() const {
 Batch CompiledModel::split(const Tensors& batch) const {
   const std::size_t inputs = graph_.input_count(), arrays = inputs + outputs_.size();
   if (batch.size() != arrays && batch.size() != arrays + 1)
-    fail(ErrorCode::wrong_arity, "the model has ", inputs, " inputs and ", outputs_.size(), " outputs, so that a batch has ", arrays, " arrays, and one more with sample weights; got ", batch.size());
+    fail(ErrorCode::wrong_arity, "the model has ", inputs, " inputs and ", outputs_.size(),
+         " outputs, so that a batch has ", arrays, " arrays, and one more with sample weights; got ", batch.size());
   const auto at = [&](std::size_t index) { return batch.begin() + static_cast<std::ptrdiff_t>(index); };
   return {{at(0), at(inputs)}, {at(inputs), at(arrays)}, batch.size() > arrays ? batch.back() : Tensor()};
 }
 
-Tensor CompiledModel::loss_of(const Output& output, const Tensor& y_true, const Tensor& y_pred, const Tensor& mask, const Tensor& weights, std::int64_t all) const {
+Tensor CompiledModel::loss_of(const Output& output, const Tensor& y_true, const Tensor& y_pred, const Tensor& mask,
+                              const Tensor& weights, std::int64_t all) const {
   return reduced(output.loss(y_true, y_pred), weights, mask, output.reduction, y_pred.shape()[0], all);
 }
 
@@ -181,7 +194,8 @@ Tensor CompiledModel::loss_of(const Batch& batch, const Outputs& made, const Ten
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const Output& output = outputs_[i];
     const Tensor loss = loss_of(output, batch.targets[i], made.values.at(i), made.masks[i], batch.weights, all);
-    if (output.mean) output.mean->add(all == rows ? loss : loss * (static_cast<double>(all) / static_cast<double>(rows)), rows);
+    if (output.mean)
+      output.mean->add(all == rows ? loss : loss * (static_cast<double>(all) / static_cast<double>(rows)), rows);
     total = sum_of(total, output.weight == 1 ? loss : loss * output.weight);
   }
   return total;
@@ -219,7 +233,8 @@ void CompiledModel::minimize(GradientTape& tape, const Tensor& loss) const {
   replica->merge_call(together, with_rows(gradients, rows));
 }
 
-void CompiledModel::apply(const std::vector<Variable>& variables, const PerReplica& brought, const std::vector<std::string>& devices, const RowNotes::Lists& shape) const {
+void CompiledModel::apply(const std::vector<Variable>& variables, const PerReplica& brought,
+                          const std::vector<std::string>& devices, const RowNotes::Lists& shape) const {
   const DeviceScope at_home(strategy_->home());
   RowNotes::Lists rows(shape.size());
   PerReplica gradients;
@@ -228,7 +243,8 @@ void CompiledModel::apply(const std::vector<Variable>& variables, const PerRepli
   for (const Variable& variable : variables) bytes.push_back(variable.value().spec().bytes());
   const std::vector<std::string> homes = strategy_->homes(bytes);
   const Tensors sums = LocalCommunicator(devices, homes).all_reduce(gradients, ReduceOp::sum);
-  optimizer_->apply_gradients(variables, sums, homes.size() == variables.size() && homes.size() > 1 ? homes : std::vector<std::string>(), rows);
+  optimizer_->apply_gradients(
+      variables, sums, homes.size() == variables.size() && homes.size() > 1 ? homes : std::vector<std::string>(), rows);
   constrain();
 }
 
@@ -255,7 +271,9 @@ Tensors CompiledModel::gradients(const Tensors& arrays) const {
   const auto [outputs, masks] = forward(batch.inputs, false);
   Tensor loss = penalties(added.values());
   for (std::size_t i = 0; i < outputs_.size(); ++i)
-    loss = sum_of(loss, loss_of(outputs_[i], batch.targets[i], outputs[i], masks[i], batch.weights, outputs[i].shape()[0]) * outputs_[i].weight);
+    loss = sum_of(loss,
+                  loss_of(outputs_[i], batch.targets[i], outputs[i], masks[i], batch.weights, outputs[i].shape()[0]) *
+                      outputs_[i].weight);
   const std::vector<Variable> variables = trainable_variables();
   Tensors found = tape.gradient(loss, Tensors(variables.begin(), variables.end()));
   std::erase_if(found, [](const Tensor& gradient) { return !gradient.defined(); });
@@ -264,9 +282,12 @@ Tensors CompiledModel::gradients(const Tensors& arrays) const {
 
 ReplicaGroup CompiledModel::replicas_for(const Batch& batch) const {
   const std::int64_t rows = batch.inputs[0].shape()[0];
-  // Steps of one's own may average over their rows: as many replicas as ever. Ours are divided among the devices that are left.
-  std::vector<Shard> shards = own_steps_ ? shards_of(strategy_->replica_devices(), even_rows(*strategy_, rows)) : strategy_->shards(rows);
-  return {.shards = std::move(shards), .total = rows, .home = strategy_->home(), .device_group = strategy_->device_group()};
+  // Steps of one's own may average over their rows: as many replicas as ever. Ours are divided among the devices that
+  // are left.
+  std::vector<Shard> shards =
+      own_steps_ ? shards_of(strategy_->replica_devices(), even_rows(*strategy_, rows)) : strategy_->shards(rows);
+  return {
+      .shards = std::move(shards), .total = rows, .home = strategy_->home(), .device_group = strategy_->device_group()};
 }
 
 Tensor CompiledModel::run_own_steps(const Batch& batch, bool training) const {
@@ -287,7 +308,7 @@ Tensor CompiledModel::run_mirrored(const Batch& batch, bool training) const {
   const std::int64_t rows = group.total;
   std::map<std::int64_t, Outputs> parts;  // by first row
   std::vector<Variable> variables;
-  RowNotes::Lists made_of;               // of one replica: lists of the same lengths in all
+  RowNotes::Lists made_of;  // of one replica: lists of the same lengths in all
   std::map<std::int64_t, Tensor> costs;  // what layers added
   const PerReplica brought = run_replicas(group, [&](const Shard& shard) -> Tensors {
     const Batch mine = rows_of(batch, shard);
@@ -297,16 +318,19 @@ Tensor CompiledModel::run_mirrored(const Batch& batch, bool training) const {
     const auto [outputs, masks] = forward(mine.inputs, training);
     parts[shard.begin] = {outputs, masks};
     Tensor loss;
-    for (const Tensor& one : added.values()) loss = sum_of(loss, one * (static_cast<double>(shard.rows) / static_cast<double>(rows)));
+    for (const Tensor& one : added.values())
+      loss = sum_of(loss, one * (static_cast<double>(shard.rows) / static_cast<double>(rows)));
     if (loss.defined()) costs[shard.begin] = loss;
     bring_home(outputs, group.home);
     if (!training) return {};
     if (shard.begin == group.shards[0].begin) loss = sum_of(loss, penalties({}));  // of the variables: once
     for (std::size_t i = 0; i < outputs_.size(); ++i)
-      loss = sum_of(loss, loss_of(outputs_[i], mine.targets[i], outputs[i], masks[i], mine.weights, rows) * outputs_[i].weight);
+      loss = sum_of(
+          loss, loss_of(outputs_[i], mine.targets[i], outputs[i], masks[i], mine.weights, rows) * outputs_[i].weight);
     variables = trainable_variables();
     const RowNotes notes;
-    const Tensors gradients = tape->gradient(optimizer_->scaled_loss(loss), Tensors(variables.begin(), variables.end()));
+    const Tensors gradients =
+        tape->gradient(optimizer_->scaled_loss(loss), Tensors(variables.begin(), variables.end()));
     return with_rows(gradients, made_of = notes.of_all(gradients));
   });
   const DeviceScope at_home(strategy_->home());

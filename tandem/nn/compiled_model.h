@@ -1,4 +1,5 @@
-// A model with what it is trained for: loss, optimizer, metrics; its steps are traced functions, one plan a batch shape.
+// A model with what it is trained for: loss, optimizer, metrics; its steps are traced functions, one plan a batch
+// shape.
 #pragma once
 #include <deque>
 #include <map>
@@ -21,16 +22,16 @@ namespace tandem {
 struct CompileOptions {
   std::string optimizer = "adam";               // by name, or:
   std::shared_ptr<Optimizer> optimizer_object = {};
-  LossConfig loss = {};                         // of every output: "mse", {"Huber", {.delta = 0.3}}, any of Keras; or:
-  std::vector<LossConfig> losses = {};          // one an output; or:
-  LossFunction loss_function = {};              // one's own, of every output
-  std::vector<double> loss_weights = {};        // one an output; none: 1 each
-  bool from_logits = false;                     // the model's output has not been through softmax or sigmoid
-  std::vector<MetricConfig> metrics = {};       // of every output: "accuracy", {"AUC", {.curve = "PR"}}; or:
+  LossConfig loss = {};  // of every output: "mse", {"Huber", {.delta = 0.3}}, any of Keras; or:
+  std::vector<LossConfig> losses = {};  // one an output; or:
+  LossFunction loss_function = {};  // one's own, of every output
+  std::vector<double> loss_weights = {};  // one an output; none: 1 each
+  bool from_logits = false;  // the model's output has not been through softmax or sigmoid
+  std::vector<MetricConfig> metrics = {};  // of every output: "accuracy", {"AUC", {.curve = "PR"}}; or:
   std::vector<std::vector<MetricConfig>> output_metrics = {};  // a list an output
-  std::vector<MetricConfig> weighted_metrics = {};             // of every output, by the weights of the samples
-  bool run_eagerly = false;                     // steps run op by op, so that one can look inside
-  bool auto_scale_loss = true;                  // with layers that compute in mixed_float16 the optimizer scales its losses
+  std::vector<MetricConfig> weighted_metrics = {};  // of every output, by the weights of the samples
+  bool run_eagerly = false;  // steps run op by op, so that one can look inside
+  bool auto_scale_loss = true;  // with layers that compute in mixed_float16 the optimizer scales its losses
 };
 
 class Division;
@@ -38,7 +39,8 @@ class Division;
 /// "loss", "accuracy" and their values.
 using Logs = std::map<std::string, double>;
 
-/// A batch, or the rows of it that one device has: what the model reads, a target an output, and weights of the samples.
+/// A batch, or the rows of it that one device has: what the model reads, a target an output, and weights of the
+/// samples.
 struct Batch {
   Tensors inputs, targets;
   Tensor weights;  // may be undefined
@@ -57,8 +59,8 @@ class Steps {
 
 class CompiledModel {
  public:
-  /// The graph and the steps must outlive it. `own_steps`: they may be overridden, so that outputs keep their activations. Throws for
-  /// losses, metrics and optimizers that are not known.
+  /// The graph and the steps must outlive it. `own_steps`: they may be overridden, so that outputs keep their
+  /// activations. Throws for losses, metrics and optimizers that are not known.
   CompiledModel(const LayerGraph& graph, Steps& steps, bool own_steps, const std::string& name, CompileOptions options);
   ~CompiledModel();
   CompiledModel(const CompiledModel&) = delete;
@@ -104,7 +106,7 @@ class CompiledModel {
     std::string reduction;
     double weight = 1;
     std::string_view left_out;  // the activation that the loss does without
-    std::optional<Mean> mean;   // of its loss, when there are several outputs
+    std::optional<Mean> mean;  // of its loss, when there are several outputs
     struct Watched {
       MetricRef metric;
       bool weighted;
@@ -116,7 +118,8 @@ class CompiledModel {
   Batch split(const Tensors& batch) const;
   std::vector<Variable> trainable_variables() const { return graph_.trainable_variables(); }
   /// The mean loss of one output over a batch, of the steps that count; `all` rows, if the batch is a part.
-  Tensor loss_of(const Output& output, const Tensor& y_true, const Tensor& y_pred, const Tensor& mask, const Tensor& weights, std::int64_t all) const;
+  Tensor loss_of(const Output& output, const Tensor& y_true, const Tensor& y_pred, const Tensor& mask,
+                 const Tensor& weights, std::int64_t all) const;
   /// `added`: what layers added while they ran.
   Tensor loss_of(const Batch& batch, const Outputs& outputs, const Tensors& added) const;
   /// What the layers cost: by their variables, and by what they added.
@@ -127,9 +130,10 @@ class CompiledModel {
   /// The same by steps that may be overridden: once in each replica.
   Tensor run_own_steps(const Batch& batch, bool training) const;
   ReplicaGroup replicas_for(const Batch& batch) const;
-  /// One step of the optimizer, with the sums of what the replicas on these devices bring: gradients, then the rows, lists like those
-  /// of `shape`, that some are made of.
-  void apply(const std::vector<Variable>& variables, const PerReplica& brought, const std::vector<std::string>& devices, const RowNotes::Lists& shape) const;
+  /// One step of the optimizer, with the sums of what the replicas on these devices bring: gradients, then the rows,
+  /// lists like those of `shape`, that some are made of.
+  void apply(const std::vector<Variable>& variables, const PerReplica& brought, const std::vector<std::string>& devices,
+             const RowNotes::Lists& shape) const;
 
   const LayerGraph& graph_;
   Steps& steps_;

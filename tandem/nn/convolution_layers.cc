@@ -10,11 +10,19 @@ namespace {
 /// What convolutions share: window, steps, bias. `axes` is how many the window moves along.
 class Convolution : public Activated {
  public:
-  Convolution(const LayerConfig& config, int axes) : Activated(config), axes_(axes), size_(config.ints("kernel_size", axes)), strides_(config.ints("strides", axes, Ints(static_cast<std::size_t>(axes), 1))),
-        dilation_(config.ints("dilation_rate", axes, Ints(static_cast<std::size_t>(axes), 1))), padding_(config.text("padding", "valid")), use_bias_(config.flag("use_bias", true)) {
+  Convolution(const LayerConfig& config, int axes)
+      : Activated(config),
+        axes_(axes),
+        size_(config.ints("kernel_size", axes)),
+        strides_(config.ints("strides", axes, Ints(static_cast<std::size_t>(axes), 1))),
+        dilation_(config.ints("dilation_rate", axes, Ints(static_cast<std::size_t>(axes), 1))),
+        padding_(config.text("padding", "valid")),
+        use_bias_(config.flag("use_bias", true)) {
     for (const Ints* list : {&size_, &strides_, &dilation_})
-      if (std::any_of(list->begin(), list->end(), [](std::int64_t value) { return value < 1; })) config.refuse("kernel_size, strides and dilation_rate must be positive, got [", join(*list), "]");
-    if (padding_ != "valid" && padding_ != "same" && !(padding_ == "causal" && axes == 1)) config.refuse("unknown padding '", padding_, "'");
+      if (std::any_of(list->begin(), list->end(), [](std::int64_t value) { return value < 1; }))
+        config.refuse("kernel_size, strides and dilation_rate must be positive, got [", join(*list), "]");
+    if (padding_ != "valid" && padding_ != "same" && !(padding_ == "causal" && axes == 1))
+      config.refuse("unknown padding '", padding_, "'");
   }
 
  protected:
@@ -31,17 +39,26 @@ class Convolution : public Activated {
   virtual std::int64_t make_kernels(std::int64_t channels) = 0;
   virtual Tensor convolve(const Tensor& x) const = 0;
   /// Causal padding: what comes before the first step.
-  Tensor before_steps(const Tensor& x) const { return padding_ == "causal" ? pad(x, {0, 0, (size_[0] - 1) * dilation_[0], 0, 0, 0}) : x; }
+  Tensor before_steps(const Tensor& x) const {
+    return padding_ == "causal" ? pad(x, {0, 0, (size_[0] - 1) * dilation_[0], 0, 0, 0}) : x;
+  }
   /// For steps as images of height one.
   ConvOptions flat_options() const {
-    return {.strides = {strides_[0], strides_[0]}, .padding = padding_ == "causal" ? "valid" : std::string_view(padding_), .dilations = {1, dilation_[0]}};
+    return {.strides = {strides_[0], strides_[0]},
+            .padding = padding_ == "causal" ? "valid" : std::string_view(padding_),
+            .dilations = {1, dilation_[0]}};
   }
   ConvOptions options() const { return {.strides = strides_, .padding = padding_, .dilations = dilation_}; }
 
   /// How long a transposed convolution makes an axis.
   std::int64_t transposed_length(const Tensor& x, int axis) const {
     const auto i = static_cast<std::size_t>(axis - 1);
-    return tandem::transposed_length(config(), {.axes = axes_, .axis = i, .length = x.shape()[axis], .window = (size_[i] - 1) * dilation_[i] + 1, .stride = strides_[i], .padding = padding_});
+    return tandem::transposed_length(config(), {.axes = axes_,
+                                                .axis = i,
+                                                .length = x.shape()[axis],
+                                                .window = (size_[i] - 1) * dilation_[i] + 1,
+                                                .stride = strides_[i],
+                                                .padding = padding_});
   }
 
   int axes_;
@@ -59,7 +76,8 @@ class Conv2DLayer final : public Convolution {
 
  private:
   std::int64_t make_kernels(std::int64_t channels) override {
-    kernel_ = add_weight("kernel", {size_[0], size_[1], channels_of_group(config(), channels, filters_), filters_}, glorot_of);
+    kernel_ = add_weight("kernel", {size_[0], size_[1], channels_of_group(config(), channels, filters_), filters_},
+                         glorot_of);
     return filters_;
   }
   Tensor convolve(const Tensor& x) const override { return conv2d(x, *kernel_, options()); }
@@ -88,21 +106,28 @@ class Conv1DLayer final : public Convolution {
 /// Over steps as over images of height one.
 class DepthwiseConv1DLayer final : public Convolution {
  public:
-  explicit DepthwiseConv1DLayer(const LayerConfig& config) : Convolution(config, 1), multiplier_(config.integer("depth_multiplier", 1)) {}
+  explicit DepthwiseConv1DLayer(const LayerConfig& config)
+      : Convolution(config, 1),
+        multiplier_(config.integer("depth_multiplier", 1)) {}
 
  private:
   std::int64_t make_kernels(std::int64_t channels) override {
     kernel_ = add_weight("kernel", {size_[0], channels, multiplier_}, glorot_of);
     return channels * multiplier_;
   }
-  Tensor convolve(const Tensor& x) const override { return squeeze(depthwise_conv2d(expand_dims(before_steps(x), 1), expand_dims(*kernel_, 0), flat_options()), {1}); }
+  Tensor convolve(const Tensor& x) const override {
+    return squeeze(depthwise_conv2d(expand_dims(before_steps(x), 1), expand_dims(*kernel_, 0), flat_options()), {1});
+  }
   std::int64_t multiplier_;
   std::optional<Variable> kernel_;
 };
 
 class SeparableConv1DLayer final : public Convolution {
  public:
-  explicit SeparableConv1DLayer(const LayerConfig& config) : Convolution(config, 1), filters_(positive(config, "filters")), multiplier_(config.integer("depth_multiplier", 1)) {}
+  explicit SeparableConv1DLayer(const LayerConfig& config)
+      : Convolution(config, 1),
+        filters_(positive(config, "filters")),
+        multiplier_(config.integer("depth_multiplier", 1)) {}
 
  private:
   std::int64_t make_kernels(std::int64_t channels) override {
@@ -111,7 +136,9 @@ class SeparableConv1DLayer final : public Convolution {
     return filters_;
   }
   Tensor convolve(const Tensor& x) const override {
-    return squeeze(separable_conv2d(expand_dims(before_steps(x), 1), expand_dims(*depthwise_, 0), expand_dims(*pointwise_, 0), flat_options()), {1});
+    return squeeze(separable_conv2d(expand_dims(before_steps(x), 1), expand_dims(*depthwise_, 0),
+                                    expand_dims(*pointwise_, 0), flat_options()),
+                   {1});
   }
   std::int64_t filters_, multiplier_;
   std::optional<Variable> depthwise_, pointwise_;
@@ -119,7 +146,9 @@ class SeparableConv1DLayer final : public Convolution {
 
 class DepthwiseConv2DLayer final : public Convolution {
  public:
-  explicit DepthwiseConv2DLayer(const LayerConfig& config) : Convolution(config, 2), multiplier_(config.integer("depth_multiplier", 1)) {}
+  explicit DepthwiseConv2DLayer(const LayerConfig& config)
+      : Convolution(config, 2),
+        multiplier_(config.integer("depth_multiplier", 1)) {}
 
  private:
   std::int64_t make_kernels(std::int64_t channels) override {
@@ -133,7 +162,10 @@ class DepthwiseConv2DLayer final : public Convolution {
 
 class SeparableConv2DLayer final : public Convolution {
  public:
-  explicit SeparableConv2DLayer(const LayerConfig& config) : Convolution(config, 2), filters_(positive(config, "filters")), multiplier_(config.integer("depth_multiplier", 1)) {}
+  explicit SeparableConv2DLayer(const LayerConfig& config)
+      : Convolution(config, 2),
+        filters_(positive(config, "filters")),
+        multiplier_(config.integer("depth_multiplier", 1)) {}
 
  private:
   std::int64_t make_kernels(std::int64_t channels) override {
@@ -148,21 +180,27 @@ class SeparableConv2DLayer final : public Convolution {
 
 class Conv1DTransposeLayer final : public Convolution {
  public:
-  explicit Conv1DTransposeLayer(const LayerConfig& config) : Convolution(config, 1), filters_(positive(config, "filters")) {}
+  explicit Conv1DTransposeLayer(const LayerConfig& config)
+      : Convolution(config, 1),
+        filters_(positive(config, "filters")) {}
 
  private:
   std::int64_t make_kernels(std::int64_t channels) override {
     kernel_ = add_weight("kernel", {size_[0], filters_, channels}, glorot_of);
     return filters_;
   }
-  Tensor convolve(const Tensor& x) const override { return conv1d_transpose(x, *kernel_, {x.shape()[0], transposed_length(x, 1), filters_}, options()); }
+  Tensor convolve(const Tensor& x) const override {
+    return conv1d_transpose(x, *kernel_, {x.shape()[0], transposed_length(x, 1), filters_}, options());
+  }
   std::int64_t filters_;
   std::optional<Variable> kernel_;
 };
 
 class Conv2DTransposeLayer final : public Convolution {
  public:
-  explicit Conv2DTransposeLayer(const LayerConfig& config) : Convolution(config, 2), filters_(positive(config, "filters")) {}
+  explicit Conv2DTransposeLayer(const LayerConfig& config)
+      : Convolution(config, 2),
+        filters_(positive(config, "filters")) {}
 
  private:
   std::int64_t make_kernels(std::int64_t channels) override {
@@ -170,14 +208,16 @@ class Conv2DTransposeLayer final : public Convolution {
     return filters_;
   }
   Tensor convolve(const Tensor& x) const override {
-    return conv2d_transpose(x, *kernel_, {x.shape()[0], transposed_length(x, 1), transposed_length(x, 2), filters_}, options());
+    return conv2d_transpose(x, *kernel_, {x.shape()[0], transposed_length(x, 1), transposed_length(x, 2), filters_},
+                            options());
   }
   std::int64_t filters_;
   std::optional<Variable> kernel_;
 };
 
 /// One axis in `count` parts as equal as can be, each reduced to one place.
-Tensor pooled_evenly(const Tensor& x, int axis, std::int64_t count, Tensor (*reduce)(const Tensor&, const Ints&, bool)) {
+Tensor pooled_evenly(const Tensor& x, int axis, std::int64_t count,
+                     Tensor (*reduce)(const Tensor&, const Ints&, bool)) {
   Tensors parts;
   const std::int64_t size = x.shape()[axis];
   for (std::int64_t i = 0; i < count; ++i) {
@@ -203,14 +243,17 @@ LayerPtr make_adaptive_pooling(const LayerConfig& config, const LayerMakers&) {
 template <Tensor (*kPool)(const Tensor&, const PoolOptions&), int kAxes>
 LayerPtr make_pooling(const LayerConfig& config, const LayerMakers&) {
   const Ints size = config.ints("pool_size", kAxes, Ints(kAxes, 2)), strides = config.ints("strides", kAxes, size);
-  return plain(config, [=, padding = config.text("padding", "valid")](const Tensor& x, bool) { return kPool(x, {.ksize = size, .strides = strides, .padding = padding}); });
+  return plain(config, [=, padding = config.text("padding", "valid")](const Tensor& x, bool) {
+    return kPool(x, {.ksize = size, .strides = strides, .padding = padding});
+  });
 }
 
 template <Tensor (*kReduce)(const Tensor&, const Ints&, bool), int kAxes>
 LayerPtr make_global_pooling(const LayerConfig& config, const LayerMakers&) {
   Ints axes;
   for (int i = 1; i <= kAxes; ++i) axes.push_back(i);
-  return plain(config, [axes, keep = config.flag("keepdims", false)](const Tensor& x, bool) { return kReduce(x, axes, keep); });
+  return plain(config,
+               [axes, keep = config.flag("keepdims", false)](const Tensor& x, bool) { return kReduce(x, axes, keep); });
 }
 
 /// The mean of the steps that count.
@@ -256,7 +299,8 @@ constexpr LayerRecord kRecords[] = {{"AdaptiveAveragePooling1D", make_adaptive_p
 }  // namespace
 
 std::int64_t transposed_length(const LayerConfig& config, const TransposedAxis& a) {
-  if (!config.has("output_padding")) return a.length * a.stride + (a.padding == "valid" ? std::max<std::int64_t>(a.window - a.stride, 0) : 0);
+  if (!config.has("output_padding"))
+    return a.length * a.stride + (a.padding == "valid" ? std::max<std::int64_t>(a.window - a.stride, 0) : 0);
   const std::int64_t more = config.ints("output_padding", a.axes)[a.axis];
   return (a.length - 1) * a.stride + a.window - (a.padding == "same" ? 2 * (a.window / 2) : 0) + more;
 }

@@ -44,7 +44,8 @@ Summary shortened(const Summary& summary, double epsilon) {
   const std::vector<double> values(summary.values.begin(), summary.values.end());
   Summary out;
   double before = 0;
-  const auto count = static_cast<std::int64_t>(std::ceil(1 / epsilon - 1e-12));  // as many as numpy.arange(0, 1, epsilon) has
+  const auto count =
+      static_cast<std::int64_t>(std::ceil(1 / epsilon - 1e-12));  // as many as numpy.arange(0, 1, epsilon) has
   for (std::int64_t i = 0; i < count; ++i) {
     const double share = epsilon + static_cast<double>(i) * epsilon, sum = between(share, shares, sums);
     out.values.push_back(static_cast<float>(between(share, shares, values)));
@@ -67,7 +68,8 @@ Summary merged(const Summary& a, const Summary& b, double epsilon) {
 }  // namespace
 
 DiscretizationLayer::DiscretizationLayer(const LayerConfig& config) : Layer(config), output_(config, "int") {
-  if (output_.has_weights()) config.refuse("output_mode must be 'int', 'one_hot', 'multi_hot' or 'count', got 'tf_idf'");
+  if (output_.has_weights())
+    config.refuse("output_mode must be 'int', 'one_hot', 'multi_hot' or 'count', got 'tf_idf'");
   if (config.has("bin_boundaries")) boundaries_ = config.numbers("bin_boundaries").to_vector<float>();
   else if (!config.has("num_bins")) config.refuse("bin_boundaries or num_bins are needed");
 }
@@ -76,10 +78,12 @@ void DiscretizationLayer::adapt(DatasetIterator pass) {
   if (!config().has("num_bins")) config().refuse("adapt needs num_bins; this layer was made with bin_boundaries");
   const double epsilon = config().real("epsilon", 0.01);
   const std::int64_t bins = config().integer("num_bins");
-  if (bins < 1 || !(epsilon > 0 && epsilon < 1)) config().refuse("num_bins must be positive and epsilon in (0, 1), got ", bins, " and ", epsilon);
+  if (bins < 1 || !(epsilon > 0 && epsilon < 1))
+    config().refuse("num_bins must be positive and epsilon in (0, 1), got ", bins, " and ", epsilon);
   Summary summary;
   while (const std::optional<Value> batch = pass.next())
-    summary = merged(summary_of(cast(batch->leaves().at(0).tensor, DType::f32).to_vector<float>(), epsilon), summary, epsilon);
+    summary = merged(summary_of(cast(batch->leaves().at(0).tensor, DType::f32).to_vector<float>(), epsilon), summary,
+                     epsilon);
   if (summary.values.empty()) fail(ErrorCode::invalid_argument, "adapt: there is no data");
   summary = shortened(summary, 1.0 / static_cast<double>(bins));
   summary.values.pop_back();
@@ -88,7 +92,8 @@ void DiscretizationLayer::adapt(DatasetIterator pass) {
 }
 
 Tensor DiscretizationLayer::call(const Tensor& x, bool) {
-  if (boundaries_.empty() && !config().has("bin_boundaries")) config().refuse("adapt() must be called first, or bin_boundaries given");
+  if (boundaries_.empty() && !config().has("bin_boundaries"))
+    config().refuse("adapt() must be called first, or bin_boundaries given");
   const Tensor numbers = x.dtype() == DType::f32 ? x : cast(x, DType::f32);
   const Tensor edges = Tensor::from(boundaries_, {static_cast<std::int64_t>(boundaries_.size())});
   const Tensor places = reshape(searchsorted(edges, reshape(numbers, Ints{-1}), true), x.shape());

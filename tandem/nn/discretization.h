@@ -11,7 +11,8 @@ namespace tandem {
 class DiscretizationLayer final : public Layer {
  public:
   explicit DiscretizationLayer(const LayerConfig& config);
-  /// Finds num_bins - 1 boundaries between which equally many numbers lie, within the argument epsilon, as Keras finds them.
+  /// Finds num_bins - 1 boundaries between which equally many numbers lie, within the argument epsilon, as Keras finds
+  /// them.
   void adapt(DatasetIterator pass);
   const std::vector<float>& boundaries() const { return boundaries_; }
 

@@ -46,7 +46,8 @@ void Division::begin(const Tensors& batch) {
 
 std::pair<double, std::string> Division::measure(const Tensors& batch) {
   const MirroredStrategy& strategy = *model_.strategy();
-  const Function gradients([this](const Tensors& arrays) { return model_.gradients(arrays); }, FunctionOptions{.name = "speed"});
+  const Function gradients([this](const Tensors& arrays) { return model_.gradients(arrays); },
+                           FunctionOptions{.name = "speed"});
   for (;;) try {
       std::vector<double> speeds;
       std::pair<double, std::string> fastest(std::numeric_limits<double>::infinity(), "");
@@ -58,7 +59,8 @@ std::pair<double, std::string> Division::measure(const Tensors& batch) {
       strategy.division()->take_measured(speeds);
       return fastest;
     } catch (const Error& error) {
-      if (const auto group = strategy.device_group(); !group || !group->leave(error)) throw;  // that of a device: it leaves
+      if (const auto group = strategy.device_group(); !group || !group->leave(error))
+        throw;  // that of a device: it leaves
     }
 }
 

@@ -1,5 +1,5 @@
-// How the batches of a mirrored model are divided while it is trained: by the speed of the devices at first, then by how long steps
-// take.
+// How the batches of a mirrored model are divided while it is trained: by the speed of the devices at first, then by
+// how long steps take.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -18,8 +18,8 @@ class Division {
   /// The model must outlive it. With steps of one's own, which may average over their rows, shards stay even.
   Division(const CompiledModel& model, bool own_steps) : model_(model), own_steps_(own_steps) {}
 
-  /// A training begins whose batches are like this one, which may be unknown: with one, each device is timed. What was found for
-  /// batches of the same size still holds.
+  /// A training begins whose batches are like this one, which may be unknown: with one, each device is timed. What was
+  /// found for batches of the same size still holds.
   void begin(const Tensors& batch);
   /// Steps are to be told of after about so many seconds.
   double stretch() const;

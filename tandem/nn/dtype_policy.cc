@@ -25,7 +25,8 @@ DTypePolicy DTypePolicy::named(std::string_view name) {
     const DType compute = *parse_dtype(mixed ? name.substr(kMixed.size()) : name);
     return {std::string(name), compute, mixed ? DType::f32 : compute};
   }
-  fail(ErrorCode::invalid_argument, "unknown dtype policy '", name, "'", nearest_hint(name, kNames), "; the known ones are ", join(kNames));
+  fail(ErrorCode::invalid_argument, "unknown dtype policy '", name, "'", nearest_hint(name, kNames),
+       "; the known ones are ", join(kNames));
 }
 
 DTypePolicy DTypePolicy::of(const LayerConfig& config) {
@@ -53,7 +54,10 @@ LayerConfig with_dtype_policy(const LayerConfig& config) {
   const DTypePolicy policy = dtype_policy();
   if (config.has("dtype") || policy == DTypePolicy()) return config;
   Json json = config.json().value;
-  json["dtype"] = {{"module", "keras"}, {"class_name", "DTypePolicy"}, {"config", {{"name", policy.name}}}, {"registered_name", nullptr}};
+  json["dtype"] = {{"module", "keras"},
+                   {"class_name", "DTypePolicy"},
+                   {"config", {{"name", policy.name}}},
+                   {"registered_name", nullptr}};
   return LayerConfig(config.class_name(), std::make_shared<LayerConfig::Json>(LayerConfig::Json{std::move(json)}));
 }
 
@@ -75,7 +79,11 @@ void ComputeScope::run(OpCall& call) {
   next()->run(same);
 }
 
-Tensor in_float(const Tensor& value, DType dtype) { return is_floating(value.dtype()) && value.dtype() != dtype ? cast(value, dtype) : value; }
-Tensor at_least_float32(const Tensor& value) { return value.dtype() == DType::f64 ? value : in_float(value, DType::f32); }
+Tensor in_float(const Tensor& value, DType dtype) {
+  return is_floating(value.dtype()) && value.dtype() != dtype ? cast(value, dtype) : value;
+}
+Tensor at_least_float32(const Tensor& value) {
+  return value.dtype() == DType::f64 ? value : in_float(value, DType::f32);
+}
 
 }  // namespace tandem

@@ -27,8 +27,8 @@ DTypePolicy dtype_policy();
 /// Writes the policy of the process into the arguments of a layer that has none, as Keras' files have it.
 LayerConfig with_dtype_policy(const LayerConfig& config);
 
-/// While it lives, an op whose operands are floats of different dtypes computes in `dtype`: so a layer reads its float32 variables in
-/// the dtype it computes in. Ops on operands of one dtype stay as they are.
+/// While it lives, an op whose operands are floats of different dtypes computes in `dtype`: so a layer reads its
+/// float32 variables in the dtype it computes in. Ops on operands of one dtype stay as they are.
 class ComputeScope final : public Dispatcher {
  public:
   explicit ComputeScope(DType dtype) : dtype_(dtype), outer_(current_) {

@@ -16,8 +16,7 @@ constexpr double kBetweenLooks = 0.05;  // seconds from one drawing of the bar t
 /// Tests on all batches.
 void run_all(StepSource& source, const CompiledModel& state) {
   source.begin();
-  while (source.run(state.test_step(), source.steps() < 0 ? 1 : source.steps(), kNoLimit) > 0) {
-  }
+  while (source.run(state.test_step(), source.steps() < 0 ? 1 : source.steps(), kNoLimit) > 0) {}
 }
 
 Samples rows(const Samples& samples, std::int64_t first, std::int64_t count) {
@@ -42,7 +41,8 @@ Tensor weights_by_class(const Tensor& y, const std::map<std::int64_t, double>& b
 }
 
 void need_one_output(std::size_t outputs) {
-  if (outputs != 1) fail(ErrorCode::invalid_argument, "fit: class_weight is for models with one output, this one has ", outputs);
+  if (outputs != 1)
+    fail(ErrorCode::invalid_argument, "fit: class_weight is for models with one output, this one has ", outputs);
 }
 
 Samples with_weights(const Samples& samples, const FitOptions& options) {
@@ -61,7 +61,8 @@ Samples with_weights(const Samples& samples, const FitOptions& options) {
 class Training {
  public:
   Training(Model& model, const FitOptions& options) : model_(model), state_(model.compiled()), options_(options) {
-    if (options.validation_freq < 1) fail(ErrorCode::invalid_argument, "fit: validation_freq must be at least 1, got ", options.validation_freq);
+    if (options.validation_freq < 1)
+      fail(ErrorCode::invalid_argument, "fit: validation_freq must be at least 1, got ", options.validation_freq);
     for (const CallbackRef& callback : options.callbacks) wants_batches_ = wants_batches_ || callback->wants_batches();
   }
 
@@ -70,7 +71,8 @@ class Training {
     for (const CallbackRef& callback : options_.callbacks) first = callback->first_epoch(model_, first);
     model_.stop_training(Model::Stop::no);
     for (const CallbackRef& callback : options_.callbacks) callback->on_train_begin(model_);
-    for (int epoch = first; epoch < options_.epochs && model_.stop_ == Model::Stop::no; ++epoch) run_epoch(epoch, source, validation);
+    for (int epoch = first; epoch < options_.epochs && model_.stop_ == Model::Stop::no; ++epoch)
+      run_epoch(epoch, source, validation);
     state_.optimizer()->finalize(model_.trainable_variables());
     for (const CallbackRef& callback : options_.callbacks) callback->on_train_end(model_);
     return std::move(history_);
@@ -81,7 +83,8 @@ class Training {
     if (options_.verbose) std::printf("Epoch %d/%d\n", epoch + 1, options_.epochs);
     for (const CallbackRef& callback : options_.callbacks) callback->on_epoch_begin(model_, epoch);
     source.begin();
-    if (state_.strategy() && !division_) (division_ = &state_.division())->begin(source.sample());  // after the first order was drawn, as without one
+    if (state_.strategy() && !division_)
+      (division_ = &state_.division())->begin(source.sample());  // after the first order was drawn, as without one
     state_.reset();
     ProgressBar bar(options_.verbose, source.steps());
     const std::int64_t done = run_steps(source, bar);
@@ -117,7 +120,8 @@ class Training {
     using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
     const std::int64_t before = source.done();
-    const double limit = std::min(options_.verbose == 1 ? kBetweenLooks : kNoLimit, division_ ? division_->stretch() : kNoLimit);
+    const double limit =
+        std::min(options_.verbose == 1 ? kBetweenLooks : kNoLimit, division_ ? division_->stretch() : kNoLimit);
     if (!source.run(state_.train_step(), at_once, limit)) return false;
     if (division_) division_->note(source.done() - before, std::chrono::duration<double>(Clock::now() - begin).count());
     return true;
@@ -136,9 +140,11 @@ History Model::fit(const Samples& samples, const FitOptions& options) {
   Samples train = with_weights(samples, options);
   std::optional<Samples> validation = options.validation_data;
   if (!validation && options.validation_split != 0) {
-    const std::int64_t all = train.x.at(0).shape()[0], kept = static_cast<std::int64_t>(static_cast<double>(all) * (1 - options.validation_split));
+    const std::int64_t all = train.x.at(0).shape()[0],
+                       kept = static_cast<std::int64_t>(static_cast<double>(all) * (1 - options.validation_split));
     if (!(options.validation_split > 0 && options.validation_split < 1) || kept < 1 || kept == all)
-      fail(ErrorCode::invalid_argument, "fit: validation_split = ", options.validation_split, " leaves ", kept, " of ", all, " samples for training; both parts need at least one");
+      fail(ErrorCode::invalid_argument, "fit: validation_split = ", options.validation_split, " leaves ", kept, " of ",
+           all, " samples for training; both parts need at least one");
     validation = rows(train, kept, all - kept);
     train = rows(train, 0, kept);
   }
@@ -147,15 +153,20 @@ History Model::fit(const Samples& samples, const FitOptions& options) {
   return Training(*this, options).run(*steps, check.get());
 }
 
-std::unique_ptr<StepSource> Model::validation_steps(const std::optional<Samples>& samples, const FitOptions& options) const {
+std::unique_ptr<StepSource> Model::validation_steps(const std::optional<Samples>& samples,
+                                                    const FitOptions& options) const {
   if (options.validation_dataset) return steps_of(*options.validation_dataset, options.validation_steps);
   if (!samples) return nullptr;
-  return steps_of(*samples, options.validation_batch_size ? options.validation_batch_size : options.batch_size, false, "fit", options.validation_steps);
+  return steps_of(*samples, options.validation_batch_size ? options.validation_batch_size : options.batch_size, false,
+                  "fit", options.validation_steps);
 }
 
 History Model::fit(const Dataset& dataset, const FitOptions& options) {
-  if (options.validation_split != 0) fail(ErrorCode::invalid_argument, "fit: validation_split is for arrays; give validation_data beside a dataset");
-  if (options.sample_weight.defined()) fail(ErrorCode::invalid_argument, "fit: sample_weight is for arrays; a dataset gives (inputs, targets, sample weights)");
+  if (options.validation_split != 0)
+    fail(ErrorCode::invalid_argument, "fit: validation_split is for arrays; give validation_data beside a dataset");
+  if (options.sample_weight.defined())
+    fail(ErrorCode::invalid_argument,
+         "fit: sample_weight is for arrays; a dataset gives (inputs, targets, sample weights)");
   BatchChange change;
   if (!options.class_weight.empty()) {
     need_one_output(graph_.outputs().size());

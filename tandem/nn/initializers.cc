@@ -26,7 +26,8 @@ Tensor variance_scaling(const Shape& shape, const VarianceScalingOptions& option
   double field = 1;  // positions of a convolution's window
   for (int i = 0; i < shape.rank() - 2; ++i) field *= static_cast<double>(shape[i]);
   const double last = shape.rank() ? static_cast<double>(shape[-1]) : 1;
-  const double in = shape.rank() < 2 ? last : field * static_cast<double>(shape[-2]), out = shape.rank() < 2 ? last : field * last;
+  const double in = shape.rank() < 2 ? last : field * static_cast<double>(shape[-2]),
+               out = shape.rank() < 2 ? last : field * last;
   const double fan = options.mode == "fan_in" ? in : options.mode == "fan_out" ? out : (in + out) / 2;
   const double scale = options.scale / std::max(1.0, fan);
   if (options.distribution == "uniform") {
@@ -34,12 +35,14 @@ Tensor variance_scaling(const Shape& shape, const VarianceScalingOptions& option
     return random_uniform(shape, -limit, limit);
   }
   constexpr double kDeviationWithinTwo = 0.87962566103423978;  // of a normal distribution cut at two deviations
-  if (options.distribution == "truncated_normal") return truncated_normal(shape, 0, std::sqrt(scale) / kDeviationWithinTwo);
+  if (options.distribution == "truncated_normal")
+    return truncated_normal(shape, 0, std::sqrt(scale) / kDeviationWithinTwo);
   return random_normal(shape, 0, std::sqrt(scale));
 }
 
 Tensor orthogonal(const Shape& shape, double gain) {
-  if (shape.rank() < 2) fail(ErrorCode::shape_mismatch, "the orthogonal initializer needs at least two axes, got ", shape);
+  if (shape.rank() < 2)
+    fail(ErrorCode::shape_mismatch, "the orthogonal initializer needs at least two axes, got ", shape);
   const std::int64_t columns = shape[-1], rows = shape.elements() / std::max<std::int64_t>(columns, 1);
   const auto [q, r] = qr(random_normal({std::max(rows, columns), std::min(rows, columns)}));
   const std::int64_t n = std::min(rows, columns);
@@ -65,7 +68,8 @@ Initializer scaled(const Json&) {
 
 Initializer make_variance_scaling(const Json& config) {
   return [=](const Shape& shape) {
-    const std::string mode = text_or(config, "mode", "fan_in"), distribution = text_or(config, "distribution", "truncated_normal");
+    const std::string mode = text_or(config, "mode", "fan_in"),
+                      distribution = text_or(config, "distribution", "truncated_normal");
     return variance_scaling(shape, {real_or(config, "scale", 1), mode, distribution});
   };
 }
@@ -78,15 +82,27 @@ Tensor identity_matrix(const Shape& shape, double gain) {
 constexpr InitializerRecord kInitializers[] = {
     {"zeros", [](const Json&) -> Initializer { return [](const Shape& shape) { return zeros(shape); }; }},
     {"ones", [](const Json&) -> Initializer { return [](const Shape& shape) { return ones(shape); }; }},
-    {"constant", [](const Json& c) -> Initializer { return [v = real_or(c, "value", 0)](const Shape& shape) { return fill(shape, v); }; }},
-    {"random_normal", [](const Json& c) -> Initializer {
-       return [m = real_or(c, "mean", 0), d = real_or(c, "stddev", 0.05)](const Shape& shape) { return random_normal(shape, m, d); };
+    {"constant",
+     [](const Json& c) -> Initializer {
+       return [v = real_or(c, "value", 0)](const Shape& shape) { return fill(shape, v); };
      }},
-    {"truncated_normal", [](const Json& c) -> Initializer {
-       return [m = real_or(c, "mean", 0), d = real_or(c, "stddev", 0.05)](const Shape& shape) { return truncated_normal(shape, m, d); };
+    {"random_normal",
+     [](const Json& c) -> Initializer {
+       return [m = real_or(c, "mean", 0), d = real_or(c, "stddev", 0.05)](const Shape& shape) {
+         return random_normal(shape, m, d);
+       };
      }},
-    {"random_uniform", [](const Json& c) -> Initializer {
-       return [a = real_or(c, "minval", -0.05), b = real_or(c, "maxval", 0.05)](const Shape& shape) { return random_uniform(shape, a, b); };
+    {"truncated_normal",
+     [](const Json& c) -> Initializer {
+       return [m = real_or(c, "mean", 0), d = real_or(c, "stddev", 0.05)](const Shape& shape) {
+         return truncated_normal(shape, m, d);
+       };
+     }},
+    {"random_uniform",
+     [](const Json& c) -> Initializer {
+       return [a = real_or(c, "minval", -0.05), b = real_or(c, "maxval", 0.05)](const Shape& shape) {
+         return random_uniform(shape, a, b);
+       };
      }},
     {"glorot_uniform", scaled<1.0, true, true>},
     {"glorot_normal", scaled<1.0, true, false>},
@@ -95,8 +111,14 @@ constexpr InitializerRecord kInitializers[] = {
     {"lecun_uniform", scaled<1.0, false, true>},
     {"lecun_normal", scaled<1.0, false, false>},
     {"variance_scaling", make_variance_scaling},
-    {"orthogonal", [](const Json& c) -> Initializer { return [g = real_or(c, "gain", 1)](const Shape& shape) { return orthogonal(shape, g); }; }},
-    {"identity", [](const Json& c) -> Initializer { return [g = real_or(c, "gain", 1)](const Shape& shape) { return identity_matrix(shape, g); }; }},
+    {"orthogonal",
+     [](const Json& c) -> Initializer {
+       return [g = real_or(c, "gain", 1)](const Shape& shape) { return orthogonal(shape, g); };
+     }},
+    {"identity",
+     [](const Json& c) -> Initializer {
+       return [g = real_or(c, "gain", 1)](const Shape& shape) { return identity_matrix(shape, g); };
+     }},
 };
 
 }  // namespace
@@ -104,14 +126,17 @@ constexpr InitializerRecord kInitializers[] = {
 Initializer read_initializer(std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
   const auto given = named(json);
-  if (!given) fail(ErrorCode::invalid_argument, "an initializer must be a name or an object with class_name, got ", shown(json));
+  if (!given)
+    fail(ErrorCode::invalid_argument, "an initializer must be a name or an object with class_name, got ", shown(json));
   const std::string name = snake_case(given->name);
   std::vector<std::string_view> known;
   for (const InitializerRecord& record : kInitializers) {
-    if (record.name == name || (name == "orthogonal_initializer" && record.name == "orthogonal")) return record.make(given->config);
+    if (record.name == name || (name == "orthogonal_initializer" && record.name == "orthogonal"))
+      return record.make(given->config);
     known.push_back(record.name);
   }
-  fail(ErrorCode::invalid_argument, "unknown initializer '", name, "'", nearest_hint(name, known), "; the known ones are ", join(known));
+  fail(ErrorCode::invalid_argument, "unknown initializer '", name, "'", nearest_hint(name, known),
+       "; the known ones are ", join(known));
 }
 
 }  // namespace tandem

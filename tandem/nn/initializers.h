@@ -13,8 +13,8 @@ using Initializer = std::function<Tensor(const Shape&)>;
 /// unknown ones, naming the known.
 Initializer read_initializer(std::string_view json);
 
-/// Variance `scale` over the inputs ("fan_in"), the outputs ("fan_out") or their mean ("fan_avg"); the last two axes of a
-/// kernel are inputs and outputs, those before them the positions of a window.
+/// Variance `scale` over the inputs ("fan_in"), the outputs ("fan_out") or their mean ("fan_avg"); the last two axes of
+/// a kernel are inputs and outputs, those before them the positions of a window.
 struct VarianceScalingOptions {
   double scale = 1;
   std::string_view mode = "fan_in";

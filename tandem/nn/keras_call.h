@@ -74,7 +74,8 @@ Tensor as_float(const Tensor& x);
 Tensor along_last(const Tensor& x, int axis, const std::function<Tensor(const Tensor&)>& body);
 /// The axes with `axis` as the last one.
 Tensor with_last(const Tensor& x, int axis);
-/// Einstein's sum: "ab,bc->ac"; "..." stands for axes that broadcast, without "->" the result has all letters that stand once.
+/// Einstein's sum: "ab,bc->ac"; "..." stands for axes that broadcast, without "->" the result has all letters that
+/// stand once.
 Tensor einsum_of(const LayerConfig& config, std::string equation, const Tensors& operands);
 /// Sums over these axes of x and of y; what is left of x, then of y.
 Tensor tensordot_of(const Tensor& x, const Ints& axes_of_x, const Tensor& y, const Ints& axes_of_y);

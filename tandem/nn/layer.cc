@@ -18,12 +18,15 @@ thread_local AddedLosses* collecting = nullptr;
 
 /// No input is a float of another dtype than the layer computes in.
 bool fits(const std::optional<DTypePolicy>& policy, const Tensors& inputs) {
-  return !policy || std::ranges::none_of(inputs, [&](const Tensor& input) { return is_floating(input.dtype()) && input.dtype() != policy->compute; });
+  return !policy || std::ranges::none_of(inputs, [&](const Tensor& input) {
+    return is_floating(input.dtype()) && input.dtype() != policy->compute;
+  });
 }
 
 /// Ids and categories may come as floats; 16 bits would round them.
 bool takes_floats(const LayerConfig& config) {
-  constexpr std::array<std::string_view, 5> kOfIds{"Embedding", "CategoryEncoding", "Discretization", "Hashing", "IntegerLookup"};
+  constexpr std::array<std::string_view, 5> kOfIds{"Embedding", "CategoryEncoding", "Discretization", "Hashing",
+                                                   "IntegerLookup"};
   return std::ranges::find(kOfIds, config.class_name()) == kOfIds.end();
 }
 
@@ -37,7 +40,11 @@ void AddedLosses::add(const Tensor& loss) {
 }
 
 Layer::Layer(LayerConfig config, std::optional<DTypePolicy> policy)
-    : config_(std::move(config)), name_(config_.name()), policy_(std::move(policy)), channels_last_(!has_channels_first(config_)), trainable_(config_.flag("trainable", true)) {}
+    : config_(std::move(config)),
+      name_(config_.name()),
+      policy_(std::move(policy)),
+      channels_last_(!has_channels_first(config_)),
+      trainable_(config_.flag("trainable", true)) {}
 
 Tensor LayerPtr::operator()(const Tensor& x, bool training) const { return (**this)(x, training); }
 
@@ -62,20 +69,27 @@ Masked Layer::adapted(const Tensors& inputs, F body) {
 
 Tensor Layer::operator()(const Tensor& x, bool training) {
   build(x.shape());
-  Tensor y = is_direct() && fits(policy_, {x}) ? call(x, training) : adapted({x}, [&](const Tensors& ready) { return Masked{{call(ready[0], training)}, {}}; }).values[0];
+  Tensor y = is_direct() && fits(policy_, {x})
+                 ? call(x, training)
+                 : adapted({x}, [&](const Tensors& ready) { return Masked{{call(ready[0], training)}, {}}; }).values[0];
   note_activity({y});
   return y;
 }
 
 Tensor Layer::as_logits(const Tensor& x, bool training) {
   build(x.shape());
-  return is_direct() && fits(policy_, {x}) ? logits(x, training) : adapted({x}, [&](const Tensors& ready) { return Masked{{logits(ready[0], training)}, {}}; }).values[0];
+  return is_direct() && fits(policy_, {x})
+             ? logits(x, training)
+             : adapted({x}, [&](const Tensors& ready) { return Masked{{logits(ready[0], training)}, {}}; }).values[0];
 }
 
 Tensors Layer::operator()(const Tensors& inputs, bool training) {
   if (inputs.empty()) fail(ErrorCode::wrong_arity, "layer '", name_, "' was called without an input");
   build(inputs[0].shape());
-  Tensors outputs = is_direct() && fits(policy_, inputs) ? call_all(inputs, training) : adapted(inputs, [&](const Tensors& ready) { return Masked{call_all(ready, training), {}}; }).values;
+  Tensors outputs =
+      is_direct() && fits(policy_, inputs)
+          ? call_all(inputs, training)
+          : adapted(inputs, [&](const Tensors& ready) { return Masked{call_all(ready, training), {}}; }).values;
   note_activity(outputs);
   return outputs;
 }
@@ -83,7 +97,9 @@ Tensors Layer::operator()(const Tensors& inputs, bool training) {
 Masked Layer::operator()(const Tensors& inputs, const Tensors& masks, bool training) {
   if (inputs.empty()) fail(ErrorCode::wrong_arity, "layer '", name_, "' was called without an input");
   build(inputs[0].shape());
-  Masked made = is_direct() && fits(policy_, inputs) ? call_masked(inputs, masks, training) : adapted(inputs, [&](const Tensors& ready) { return call_masked(ready, masks, training); });
+  Masked made = is_direct() && fits(policy_, inputs)
+                    ? call_masked(inputs, masks, training)
+                    : adapted(inputs, [&](const Tensors& ready) { return call_masked(ready, masks, training); });
   note_activity(made.values);
   return made;
 }
@@ -103,10 +119,26 @@ Masked Layer::call_masked(const Tensors& inputs, const Tensors& masks, bool trai
 }
 
 bool Layer::passes_mask() const {
-  constexpr std::array<std::string_view, 20> kPassing{
-      "Activation", "ActivityRegularization", "AlphaDropout", "BatchNormalization", "Dense", "Dropout", "ELU", "EinsumDense", "GaussianDropout",
-      "GaussianNoise", "GroupNormalization", "Identity", "LayerNormalization", "LeakyReLU", "PReLU", "RMSNormalization", "ReLU", "Softmax",
-      "SpatialDropout1D", "UnitNormalization"};
+  constexpr std::array<std::string_view, 20> kPassing{"Activation",
+                                                      "ActivityRegularization",
+                                                      "AlphaDropout",
+                                                      "BatchNormalization",
+                                                      "Dense",
+                                                      "Dropout",
+                                                      "ELU",
+                                                      "EinsumDense",
+                                                      "GaussianDropout",
+                                                      "GaussianNoise",
+                                                      "GroupNormalization",
+                                                      "Identity",
+                                                      "LayerNormalization",
+                                                      "LeakyReLU",
+                                                      "PReLU",
+                                                      "RMSNormalization",
+                                                      "ReLU",
+                                                      "Softmax",
+                                                      "SpatialDropout1D",
+                                                      "UnitNormalization"};
   return std::ranges::find(kPassing, config_.class_name()) != kPassing.end();
 }
 
@@ -124,7 +156,8 @@ void Layer::build(const Shape& input) {
   if (const auto activity = config_.value_json("activity_regularizer")) activity_ = read_regularizer(*activity);
   make_variables(channels_last_ ? input : with_channels_last(config_, input));
   if (has_given_ && given_.size() > variables_.size())
-    fail(ErrorCode::shape_mismatch, "layer '", name_, "' has ", variables_.size(), " variables, but ", given_.size(), " were given");
+    fail(ErrorCode::shape_mismatch, "layer '", name_, "' has ", variables_.size(), " variables, but ", given_.size(),
+         " were given");
   built_ = true;
   built_for_ = input;
   given_.clear();
@@ -133,7 +166,8 @@ void Layer::build(const Shape& input) {
 
 namespace {
 
-/// The word that Keras' arguments begin with for this variable: "recurrent" for "recurrent_kernel", "kernel" for "kernel".
+/// The word that Keras' arguments begin with for this variable: "recurrent" for "recurrent_kernel", "kernel" for
+/// "kernel".
 std::string argument_stem(const std::string& variable) {
   const std::size_t kernel = variable.find("_kernel");
   return kernel == std::string::npos ? variable : variable.substr(0, kernel);
@@ -147,19 +181,23 @@ Tensor fitting(const Tensor& value, DType dtype) { return value.dtype() == dtype
 Variable Layer::add_weight(std::string name, const Shape& shape, const Initializer& initial, bool trainable) {
   const std::size_t index = variables_.size();
   if (has_given_ && index >= given_.size())  // before a value of any size is made
-    fail(ErrorCode::shape_mismatch, "layer '", name_, "' has more variables than the ", given_.size(), " that were given");
+    fail(ErrorCode::shape_mismatch, "layer '", name_, "' has more variables than the ", given_.size(),
+         " that were given");
   Tensor value;
   if (has_given_) {
     value = given_[index];
     if (value.shape() != shape)
-      fail(ErrorCode::shape_mismatch, "layer '", name_, "': variable '", name, "' has shape ", shape, ", but a value of shape ", value.shape(), " was given");
-      } else {
+      fail(ErrorCode::shape_mismatch, "layer '", name_, "': variable '", name, "' has shape ", shape,
+           ", but a value of shape ", value.shape(), " was given");
+  } else {
     const auto given = config_.value_json(argument_stem(name) + "_initializer");
     value = given ? read_initializer(*given)(shape) : initial(shape);
   }
   variables_.emplace_back(in_float(value, policy().variable), trainable, name_ + "/" + name);
-  if (const auto regularizer = config_.value_json(argument_stem(name) + "_regularizer")) penalties_.emplace_back(variables_.back(), read_regularizer(*regularizer));
-  if (const auto constraint = config_.value_json(argument_stem(name) + "_constraint")) constraints_.emplace_back(variables_.back(), read_constraint(*constraint));
+  if (const auto regularizer = config_.value_json(argument_stem(name) + "_regularizer"))
+    penalties_.emplace_back(variables_.back(), read_regularizer(*regularizer));
+  if (const auto constraint = config_.value_json(argument_stem(name) + "_constraint"))
+    constraints_.emplace_back(variables_.back(), read_constraint(*constraint));
   return variables_.back();
 }
 
@@ -170,10 +208,12 @@ void Layer::set_weights(Tensors values) {
     return;
   }
   if (values.size() != variables_.size())
-    fail(ErrorCode::shape_mismatch, "layer '", name_, "' has ", variables_.size(), " variables, but ", values.size(), " were given");
+    fail(ErrorCode::shape_mismatch, "layer '", name_, "' has ", variables_.size(), " variables, but ", values.size(),
+         " were given");
   for (std::size_t i = 0; i < values.size(); ++i)
     if (values[i].shape() != variables_[i].shape())
-      fail(ErrorCode::shape_mismatch, "variable '", variables_[i].name(), "' has shape ", variables_[i].shape(), ", but a value of shape ", values[i].shape(), " was given");
+      fail(ErrorCode::shape_mismatch, "variable '", variables_[i].name(), "' has shape ", variables_[i].shape(),
+           ", but a value of shape ", values[i].shape(), " was given");
   for (std::size_t i = 0; i < values.size(); ++i) variables_[i].assign(fitting(values[i], variables_[i].dtype()));
 }
 
@@ -188,7 +228,8 @@ std::vector<Variable> Layer::trainable_variables() const {
   std::vector<Variable> trainable;
   if (!trainable_) return trainable;
   std::ranges::copy_if(variables_, std::back_inserter(trainable), &Variable::trainable);
-  for (const auto& [path, child] : children()) std::ranges::copy(child->trainable_variables(), std::back_inserter(trainable));
+  for (const auto& [path, child] : children())
+    std::ranges::copy(child->trainable_variables(), std::back_inserter(trainable));
   return trainable;
 }
 
@@ -237,7 +278,8 @@ Tensor glu(const Tensor& x) {
 /// The nearest distribution to x along the last axis: like softmax, with zeros.
 Tensor sparsemax(const Tensor& x) {
   const Tensor falling = sort(x, true), sums = cumsum(falling, -1);
-  const Tensor inside = cast(greater(range(1, static_cast<double>(x.shape()[-1] + 1), 1, x.dtype()) * falling + 1.0, sums), x.dtype());
+  const Tensor inside =
+      cast(greater(range(1, static_cast<double>(x.shape()[-1] + 1), 1, x.dtype()) * falling + 1.0, sums), x.dtype());
   const Tensor excess = reduce_sum(falling * inside, {-1}, true) - 1.0;
   return relu(x - excess / reduce_sum(inside, {-1}, true));
 }
@@ -273,7 +315,8 @@ constexpr std::array kActivations{
     NamedActivation{"hard_shrink", [](const Tensor& x) { return where(greater(abs(x), 0.5), x, zeros_like(x)); }},
     NamedActivation{"hard_tanh", [](const Tensor& x) { return maximum(minimum(x, 1.0), -1.0); }},
     NamedActivation{"soft_shrink", [](const Tensor& x) { return sign(x) * relu(abs(x) - 0.5); }},
-    NamedActivation{"sparse_plus", [](const Tensor& x) { return where(less(x, 1.0), square(relu(x + 1.0)) * 0.25, x); }},
+    NamedActivation{"sparse_plus",
+                    [](const Tensor& x) { return where(less(x, 1.0), square(relu(x + 1.0)) * 0.25, x); }},
     NamedActivation{"sparse_sigmoid", [](const Tensor& x) { return maximum(minimum((x + 1.0) * 0.5, 1.0), 0.0); }},
     NamedActivation{"sparsemax", sparsemax},
     NamedActivation{"squareplus", [](const Tensor& x) { return (x + sqrt(square(x) + 4.0)) / 2.0; }},
@@ -288,7 +331,8 @@ Activation find_activation(std::string_view name) {
     if (activation.name == (name.empty() ? "linear" : name)) return activation.function;
     known.push_back(activation.name);
   }
-  fail(ErrorCode::invalid_argument, "unknown activation '", name, "'", nearest_hint(name, known), "; the known ones are ", join(known));
+  fail(ErrorCode::invalid_argument, "unknown activation '", name, "'", nearest_hint(name, known),
+       "; the known ones are ", join(known));
 }
 
 }  // namespace tandem

@@ -25,7 +25,8 @@ struct Masked {
   Tensor mask;
 };
 
-/// What layers add to the loss while they run, for as long as it lives: costs of activity, and add_loss of one's own layers.
+/// What layers add to the loss while they run, for as long as it lives: costs of activity, and add_loss of one's own
+/// layers.
 class AddedLosses {
  public:
   AddedLosses();
@@ -44,7 +45,8 @@ class AddedLosses {
   AddedLosses* outer_;
 };
 
-/// A layer. Called on values it runs; called on the symbols of a model that is being drawn (symbol.h) it becomes a part of it.
+/// A layer. Called on values it runs; called on the symbols of a model that is being drawn (symbol.h) it becomes a part
+/// of it.
 class LayerPtr : public std::shared_ptr<Layer> {
  public:
   using shared_ptr::shared_ptr;
@@ -54,8 +56,9 @@ class LayerPtr : public std::shared_ptr<Layer> {
   Symbol operator()(const std::vector<Symbol>& inputs) const;
 };
 
-/// Built at the first call, from the shape of what it is given; variables live on from then. A layer of one's own defines
-/// `call` and, if it has variables, `make_variables`; to be loaded from files it takes its arguments from a LayerConfig.
+/// Built at the first call, from the shape of what it is given; variables live on from then. A layer of one's own
+/// defines `call` and, if it has variables, `make_variables`; to be loaded from files it takes its arguments from a
+/// LayerConfig.
 class Layer {
  public:
   explicit Layer(std::string name) : Layer(LayerConfig("", std::move(name))) {}
@@ -78,7 +81,8 @@ class Layer {
   bool waits_for_input() const { return !built_ && !given_.empty(); }
   /// The input's shape that the variables were made for.
   const Shape& built_for() const { return built_for_; }
-  /// The activation at its end that it can leave out, "softmax" or "sigmoid"; empty: none. What losses from logits read.
+  /// The activation at its end that it can leave out, "softmax" or "sigmoid"; empty: none. What losses from logits
+  /// read.
   virtual std::string_view last_activation() const { return {}; }
   /// Its result without that activation.
   Tensor as_logits(const Tensor& x, bool training);
@@ -90,8 +94,8 @@ class Layer {
   /// Its own, then those of the layers inside it.
   std::vector<Variable> variables() const;
   std::vector<Variable> trainable_variables() const;
-  /// A frozen layer has no trainable variables, nor have those inside it; batch normalisation then keeps its statistics. Compile
-  /// the model after a change.
+  /// A frozen layer has no trainable variables, nor have those inside it; batch normalisation then keeps its
+  /// statistics. Compile the model after a change.
   bool trainable() const { return trainable_; }
   void set_trainable(bool trainable);
   std::int64_t count_params() const;
@@ -103,8 +107,8 @@ class Layer {
   /// The layers inside it and where Keras' files keep them: "forward_layer".
   virtual std::vector<std::pair<std::string, LayerPtr>> children() const { return {}; }
   const std::vector<Variable>& own_variables() const { return variables_; }
-  /// Those that Keras' files keep for it, and of their values those that are its own: a wrapper may list a variable of the layer
-  /// inside it too.
+  /// Those that Keras' files keep for it, and of their values those that are its own: a wrapper may list a variable of
+  /// the layer inside it too.
   virtual std::vector<Variable> stored_variables() const { return variables_; }
   virtual Tensors own_of_stored(Tensors values) const { return values; }
   /// What files call its only variable; empty: variables are numbered.
@@ -128,7 +132,8 @@ class Layer {
   virtual Tensors call_all(const Tensors& inputs, bool training);
   /// For layers that look at masks or make one.
   virtual Masked call_masked(const Tensors& inputs, const Tensors& masks, bool training);
-  /// Makes a variable. Its value is what set_weights has given, else what the argument NAME_initializer says, else `initial`.
+  /// Makes a variable. Its value is what set_weights has given, else what the argument NAME_initializer says, else
+  /// `initial`.
   Variable add_weight(std::string name, const Shape& shape, const Initializer& initial, bool trainable = true);
   /// Changes what is written when it is saved: for what it learned beside its variables.
   void set_argument(std::string_view key, std::string_view json) { config_.set_json(key, json); }
@@ -140,7 +145,9 @@ class Layer {
  private:
   void note_activity(const Tensors& outputs) const;
   /// True where inputs are used as they come and results are given as they are made.
-  bool is_direct() const { return channels_last_ && (!policy_ || (policy_->compute == DType::f32 && !ComputeScope::any())); }
+  bool is_direct() const {
+    return channels_last_ && (!policy_ || (policy_->compute == DType::f32 && !ComputeScope::any()));
+  }
   /// Calls `body` with the inputs in the dtype and the order of axes that it computes in.
   template <class F>
   Masked adapted(const Tensors& inputs, F body);

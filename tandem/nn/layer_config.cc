@@ -79,13 +79,16 @@ std::string snake_case(std::string_view class_name) {
   return out;
 }
 
-LayerConfig::LayerConfig(std::string class_name, std::string name) : class_name_(std::move(class_name)), json_(std::make_shared<Json>()) {
+LayerConfig::LayerConfig(std::string class_name, std::string name)
+    : class_name_(std::move(class_name)),
+      json_(std::make_shared<Json>()) {
   json_->value["name"] = name.empty() ? snake_case(class_name_) : name;
 }
 
 LayerConfig LayerConfig::from_json(std::string class_name, std::string_view json) {
   auto parsed = std::make_shared<Json>(Json{parse_json(json, class_name)});
-  if (!parsed->value.is_object()) fail(ErrorCode::invalid_argument, class_name, ": the config must be an object, got ", shown(parsed->value));
+  if (!parsed->value.is_object())
+    fail(ErrorCode::invalid_argument, class_name, ": the config must be an object, got ", shown(parsed->value));
   return LayerConfig(std::move(class_name), std::move(parsed));
 }
 
@@ -94,7 +97,9 @@ std::string LayerConfig::name() const {
   return name != json_->value.end() && name->is_string() ? name->get<std::string>() : snake_case(class_name_);
 }
 
-std::string LayerConfig::to_json() const { return json_->value.dump(-1, ' ', false, tandem::Json::error_handler_t::replace); }
+std::string LayerConfig::to_json() const {
+  return json_->value.dump(-1, ' ', false, tandem::Json::error_handler_t::replace);
+}
 
 namespace {
 
@@ -114,12 +119,15 @@ const Json& found_or_refuse(const LayerConfig& config, std::string_view key) {
 }
 
 LayerConfig layer_in(const LayerConfig& config, std::string_view key, const Json& value) {
-  if (!value.is_object() || !value.contains("class_name") || !value["class_name"].is_string() || !value.contains("config") || !value["config"].is_object())
+  if (!value.is_object() || !value.contains("class_name") || !value["class_name"].is_string() ||
+      !value.contains("config") || !value["config"].is_object())
     wrong(config, key, "a layer with class_name and config", value);
-  return LayerConfig(value["class_name"].get<std::string>(), std::make_shared<LayerConfig::Json>(LayerConfig::Json{value["config"]}));
+  return LayerConfig(value["class_name"].get<std::string>(),
+                     std::make_shared<LayerConfig::Json>(LayerConfig::Json{value["config"]}));
 }
 
-void append_numbers(const LayerConfig& config, std::string_view key, const Json& value, std::vector<float>& out, std::vector<std::int64_t>& shape, std::size_t depth) {
+void append_numbers(const LayerConfig& config, std::string_view key, const Json& value, std::vector<float>& out,
+                    std::vector<std::int64_t>& shape, std::size_t depth) {
   if (value.is_number()) {
     if (depth != shape.size()) wrong(config, key, "numbers in lists of one shape", value);
     return out.push_back(value.get<float>());
@@ -176,7 +184,8 @@ Ints LayerConfig::ints(std::string_view key, int count, std::optional<Ints> fall
   if (value.is_array())
     for (const tandem::Json& item : value)
       if (item.is_number_integer()) out.push_back(item.get<std::int64_t>());
-  const bool right = value.is_array() && out.size() == value.size() && (count == 0 || out.size() == static_cast<std::size_t>(count));
+  const bool right =
+      value.is_array() && out.size() == value.size() && (count == 0 || out.size() == static_cast<std::size_t>(count));
   if (!right) wrong(*this, key, count ? tandem::text(count, " integers").c_str() : "a list of integers", value);
   return out;
 }
@@ -212,19 +221,32 @@ std::vector<LayerConfig> LayerConfig::layers(std::string_view key) const {
   return all;
 }
 
-LayerConfig& LayerConfig::set_flag(std::string_view key, bool value) { return json_->value[std::string(key)] = value, *this; }
-LayerConfig& LayerConfig::set_integer(std::string_view key, std::int64_t value) { return json_->value[std::string(key)] = value, *this; }
-LayerConfig& LayerConfig::set_real(std::string_view key, double value) { return json_->value[std::string(key)] = value, *this; }
-LayerConfig& LayerConfig::set(std::string_view key, const std::string& value) { return json_->value[std::string(key)] = value, *this; }
-LayerConfig& LayerConfig::set(std::string_view key, const Ints& value) { return json_->value[std::string(key)] = value, *this; }
+LayerConfig& LayerConfig::set_flag(std::string_view key, bool value) {
+  return json_->value[std::string(key)] = value, *this;
+}
+LayerConfig& LayerConfig::set_integer(std::string_view key, std::int64_t value) {
+  return json_->value[std::string(key)] = value, *this;
+}
+LayerConfig& LayerConfig::set_real(std::string_view key, double value) {
+  return json_->value[std::string(key)] = value, *this;
+}
+LayerConfig& LayerConfig::set(std::string_view key, const std::string& value) {
+  return json_->value[std::string(key)] = value, *this;
+}
+LayerConfig& LayerConfig::set(std::string_view key, const Ints& value) {
+  return json_->value[std::string(key)] = value, *this;
+}
 
-LayerConfig& LayerConfig::set_json(std::string_view key, std::string_view json) { return json_->value[std::string(key)] = parse_json(json, class_name_), *this; }
+LayerConfig& LayerConfig::set_json(std::string_view key, std::string_view json) {
+  return json_->value[std::string(key)] = parse_json(json, class_name_), *this;
+}
 
 void LayerConfig::require_flag(std::string_view key, bool wanted) const {
   if (flag(key, wanted) != wanted) refuse(key, " = ", wanted ? "false" : "true", " is not supported in C++");
 }
 void LayerConfig::require(std::string_view key, std::string_view wanted) const {
-  if (text(key, wanted) != wanted) refuse(key, " = '", text(key, wanted), "' is not supported in C++; '", wanted, "' is");
+  if (text(key, wanted) != wanted)
+    refuse(key, " = '", text(key, wanted), "' is not supported in C++; '", wanted, "' is");
 }
 
 }  // namespace tandem

@@ -65,7 +65,9 @@ class LayerConfig {
   void require(std::string_view key, std::string_view wanted) const;
 
   struct Json;  // tandem/nn/layer_json.h
-  explicit LayerConfig(std::string class_name, std::shared_ptr<Json> json) : class_name_(std::move(class_name)), json_(std::move(json)) {}
+  explicit LayerConfig(std::string class_name, std::shared_ptr<Json> json)
+      : class_name_(std::move(class_name)),
+        json_(std::move(json)) {}
   const Json& json() const { return *json_; }
 
  private:

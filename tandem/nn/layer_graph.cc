@@ -33,15 +33,18 @@ std::string_view LayerGraph::last_activation(std::size_t output) const {
   for (const Value& value : outputs_) uses += value.node == maker;
   for (const Node& node : nodes_)
     for (const Value& input : node.inputs) uses += input.node == maker;
-  return uses == 1 && nodes_[maker].layer && nodes_[maker].inputs.size() == 1 ? nodes_[maker].layer->last_activation() : std::string_view();
+  return uses == 1 && nodes_[maker].layer && nodes_[maker].inputs.size() == 1 ? nodes_[maker].layer->last_activation()
+                                                                              : std::string_view();
 }
 
 Tensors LayerGraph::run(const Tensors& inputs, bool training, const std::vector<bool>& as_logits) const {
   return run_masked(inputs, Tensors(inputs.size()), training, as_logits).values;
 }
 
-LayerGraph::MaskedOutputs LayerGraph::run_masked(const Tensors& inputs, const Tensors& given, bool training, const std::vector<bool>& as_logits) const {
-  if (inputs.size() != inputs_.size()) fail(ErrorCode::wrong_arity, "the model takes ", inputs_.size(), " inputs, got ", inputs.size());
+LayerGraph::MaskedOutputs LayerGraph::run_masked(const Tensors& inputs, const Tensors& given, bool training,
+                                                 const std::vector<bool>& as_logits) const {
+  if (inputs.size() != inputs_.size())
+    fail(ErrorCode::wrong_arity, "the model takes ", inputs_.size(), " inputs, got ", inputs.size());
   std::vector<Tensors> results(nodes_.size());
   Tensors masks(nodes_.size());  // of the first result of each
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -52,7 +55,8 @@ LayerGraph::MaskedOutputs LayerGraph::run_masked(const Tensors& inputs, const Te
   const auto value_of = [&](const Value& value) -> const Tensor& {
     const Tensors& made = results[value.node];
     if (value.result >= made.size())
-      fail(ErrorCode::invalid_argument, "result ", value.result, " of layer '", nodes_[value.node].layer->name(), "' is used, but it has ", made.size());
+      fail(ErrorCode::invalid_argument, "result ", value.result, " of layer '", nodes_[value.node].layer->name(),
+           "' is used, but it has ", made.size());
     return made[value.result];
   };
   const auto mask_of = [&](const Value& value) { return value.result == 0 ? masks[value.node] : Tensor(); };
@@ -103,7 +107,8 @@ std::vector<Variable> LayerGraph::trainable_variables() const {
 }
 
 void LayerGraph::track(std::string path, LayerPtr layer) {
-  if (std::ranges::find(paths_, path) != paths_.end()) fail(ErrorCode::invalid_argument, "two layers are tracked as '", path, "'");
+  if (std::ranges::find(paths_, path) != paths_.end())
+    fail(ErrorCode::invalid_argument, "two layers are tracked as '", path, "'");
   paths_.push_back(std::move(path));
   layers_.push_back(std::move(layer));
 }
@@ -118,7 +123,9 @@ std::vector<std::pair<std::string, LayerPtr>> LayerGraph::stored_layers() const 
   std::vector<std::pair<std::string, LayerPtr>> out;
   for (const LayerPtr& layer : layers_) {
     const std::string& class_name = layer->config().class_name();
-    const std::string name = class_name == "GroupQueryAttention" ? "grouped_query_attention" : snake_case(class_name);  // as its class is called inside Keras
+    const std::string name = class_name == "GroupQueryAttention"
+                                 ? "grouped_query_attention"
+                                 : snake_case(class_name);  // as its class is called inside Keras
     const int count = used[name]++;
     out.emplace_back("layers/" + (count ? text(name, "_", count) : name), layer);
   }

@@ -26,8 +26,9 @@ class LayerGraph {
     LayerPtr layer;
     std::vector<Value> inputs;
     std::vector<OpenSpec> results = {};  // where the model was drawn, and so they are known before it runs
-    std::vector<std::pair<std::size_t, Value>> masks = {};  // given by the model for an input, instead of what that brings; behind the
-                                                            // inputs: for all of the layer, such as the attention_mask
+    std::vector<std::pair<std::size_t, Value>> masks =
+        {};  // given by the model for an input, instead of what that brings; behind the
+             // inputs: for all of the layer, such as the attention_mask
   };
 
   /// A graph that passes one input on.
@@ -37,7 +38,9 @@ class LayerGraph {
   Value add_input(LayerPtr layer = nullptr, std::vector<OpenSpec> results = {});
   /// The first result of `layer` on earlier values.
   Value add(LayerPtr layer, std::vector<Value> inputs, std::vector<OpenSpec> results = {});
-  void set_mask(const Value& node, std::size_t input, const Value& mask) { nodes_[node.node].masks.emplace_back(input, mask); }
+  void set_mask(const Value& node, std::size_t input, const Value& mask) {
+    nodes_[node.node].masks.emplace_back(input, mask);
+  }
   void set_outputs(std::vector<Value> outputs) { outputs_ = std::move(outputs); }
   /// A layer of a model whose nodes do not show it, and where Keras' files keep it.
   void track(std::string path, LayerPtr layer);
@@ -64,7 +67,8 @@ class LayerGraph {
   struct MaskedOutputs {
     Tensors values, masks;
   };
-  MaskedOutputs run_masked(const Tensors& inputs, const Tensors& masks, bool training, const std::vector<bool>& as_logits = {}) const;
+  MaskedOutputs run_masked(const Tensors& inputs, const Tensors& masks, bool training,
+                           const std::vector<bool>& as_logits = {}) const;
 
   /// The layers by the paths under which Keras' files keep them: "layers/dense_1".
   std::vector<std::pair<std::string, LayerPtr>> stored_layers() const;
@@ -81,7 +85,9 @@ class LayerGraph {
 /// A model used as a layer of another.
 class NestedModel final : public Layer {
  public:
-  NestedModel(LayerConfig config, LayerGraph graph) : Layer(std::move(config), std::nullopt), graph_(std::move(graph)) {}
+  NestedModel(LayerConfig config, LayerGraph graph)
+      : Layer(std::move(config), std::nullopt),
+        graph_(std::move(graph)) {}
   std::vector<std::pair<std::string, LayerPtr>> children() const override { return graph_.stored_layers(); }
   const LayerGraph& graph() const { return graph_; }
 

@@ -35,23 +35,30 @@ class Plain final : public Layer {
  public:
   using Body = std::function<Tensor(const Tensor&, bool training)>;
   Plain(const LayerConfig& config, Body body) : Layer(config), body_(std::move(body)) {}
-  Plain(const LayerConfig& config, std::optional<DTypePolicy> policy, Body body) : Layer(config, std::move(policy)), body_(std::move(body)) {}
+  Plain(const LayerConfig& config, std::optional<DTypePolicy> policy, Body body)
+      : Layer(config, std::move(policy)),
+        body_(std::move(body)) {}
 
  private:
   Tensor call(const Tensor& x, bool training) override { return body_(x, training); }
   Body body_;
 };
-inline LayerPtr plain(const LayerConfig& config, Plain::Body body) { return std::make_shared<Plain>(config, std::move(body)); }
+inline LayerPtr plain(const LayerConfig& config, Plain::Body body) {
+  return std::make_shared<Plain>(config, std::move(body));
+}
 
 /// A layer that ends with an activation.
 class Activated : public Layer {
  public:
   explicit Activated(const LayerConfig& config)
-      : Layer(config), name_of_activation_(config.activation()), activation_(find_activation(name_of_activation_)) {}
+      : Layer(config),
+        name_of_activation_(config.activation()),
+        activation_(find_activation(name_of_activation_)) {}
 
   std::string_view last_activation() const override {
     if (config().has("activity_regularizer")) return {};  // it reads what the activation gives
-    return name_of_activation_ == "softmax" || name_of_activation_ == "sigmoid" ? name_of_activation_ : std::string_view();
+    return name_of_activation_ == "softmax" || name_of_activation_ == "sigmoid" ? name_of_activation_
+                                                                                : std::string_view();
   }
   Tensor logits(const Tensor& x, bool) override { return linear(x); }
 

@@ -12,10 +12,12 @@ namespace {
 
 std::vector<LayerRecord> all_records() {
   std::vector<LayerRecord> all;
-  for (const auto family : {basic_layers(), convolution_layers(), volume_layers(), normalization_layers(), shape_layers(), merge_layers(), recurrent_layers(), conv_lstm_layers(), wrapper_layers(), attention_layers(),
-                            einsum_layers(), preprocessing_layers(), image_layers()})
+  for (const auto family : {basic_layers(), convolution_layers(), volume_layers(), normalization_layers(),
+                            shape_layers(), merge_layers(), recurrent_layers(), conv_lstm_layers(), wrapper_layers(),
+                            attention_layers(), einsum_layers(), preprocessing_layers(), image_layers()})
     all.insert(all.end(), family.begin(), family.end());
-  std::sort(all.begin(), all.end(), [](const LayerRecord& a, const LayerRecord& b) { return a.class_name < b.class_name; });
+  std::sort(all.begin(), all.end(),
+            [](const LayerRecord& a, const LayerRecord& b) { return a.class_name < b.class_name; });
   return all;
 }
 
@@ -31,13 +33,14 @@ LayerPtr make_layer(const LayerConfig& config, const LayerMakers& custom) {
   for (const LayerRecord& record : records())
     if (record.class_name == config.class_name()) return record.make(config, custom);
   if (is_model_class(config.class_name())) return read_nested_model(config, custom);
-  fail(ErrorCode::invalid_argument, "layer '", config.name(), "' is of the unknown class '", config.class_name(), "'", nearest_hint(config.class_name(), known_layers()),
-       "; give load_model a maker for it: {.custom_layers = {{\"", config.class_name(), "\", [](const LayerConfig& config) { … }}}}; known are ",
-       join(known_layers()));
+  fail(ErrorCode::invalid_argument, "layer '", config.name(), "' is of the unknown class '", config.class_name(), "'",
+       nearest_hint(config.class_name(), known_layers()), "; give load_model a maker for it: {.custom_layers = {{\"",
+       config.class_name(), "\", [](const LayerConfig& config) { … }}}}; known are ", join(known_layers()));
 }
 
 LayerPtr Lambda(std::function<Tensor(const Tensor&)> function, std::string name) {
-  return plain(LayerConfig("Lambda", std::move(name)), [function = std::move(function)](const Tensor& x, bool) { return function(x); });
+  return plain(LayerConfig("Lambda", std::move(name)),
+               [function = std::move(function)](const Tensor& x, bool) { return function(x); });
 }
 
 std::vector<std::string> known_layers() {
@@ -54,7 +57,8 @@ std::int64_t positive(const LayerConfig& config, std::string_view argument) {
 
 std::int64_t channels_of_group(const LayerConfig& config, std::int64_t channels, std::int64_t filters) {
   const std::int64_t groups = config.integer("groups", 1);
-  if (groups < 1 || channels % groups || filters % groups) config.refuse(groups, " groups do not divide ", channels, " channels and ", filters, " filters");
+  if (groups < 1 || channels % groups || filters % groups)
+    config.refuse(groups, " groups do not divide ", channels, " channels and ", filters, " filters");
   return channels / groups;
 }
 
@@ -68,13 +72,16 @@ Tensor part_of(const Tensor& x, int axis, std::int64_t first, std::int64_t count
 
 void need_rank(const Layer& layer, const Shape& input, int rank, std::string_view axes) {
   constexpr std::array kWords{"no", "one", "two", "three", "four", "five", "six"};
-  if (input.rank() != rank) fail(ErrorCode::shape_mismatch, "layer '", layer.name(), "' needs ", kWords.at(static_cast<std::size_t>(rank)), " axes, ", axes, ", got ", input);
+  if (input.rank() != rank)
+    fail(ErrorCode::shape_mismatch, "layer '", layer.name(), "' needs ", kWords.at(static_cast<std::size_t>(rank)),
+         " axes, ", axes, ", got ", input);
 }
 
 Ints axes_of(const LayerConfig& config, std::string_view key, int rank, std::int64_t fallback) {
   Ints axes;
   const Tensor given = config.has(key) ? config.numbers(key) : Tensor::scalar(fallback, DType::f32);
-  for (const float axis : given.to_vector<float>()) axes.push_back(normalize_axis(config.class_name(), static_cast<std::int64_t>(axis), rank));
+  for (const float axis : given.to_vector<float>())
+    axes.push_back(normalize_axis(config.class_name(), static_cast<std::int64_t>(axis), rank));
   return axes;
 }
 

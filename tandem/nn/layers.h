@@ -24,7 +24,9 @@ struct DenseOptions {
   std::string name = "dense";
 };
 LayerPtr Dense(std::int64_t units, DenseOptions options = {});
-inline LayerPtr Dense(std::int64_t units, const char* activation) { return Dense(units, DenseOptions{.activation = activation}); }
+inline LayerPtr Dense(std::int64_t units, const char* activation) {
+  return Dense(units, DenseOptions{.activation = activation});
+}
 
 struct Conv2DOptions {
   std::string activation = "linear";
@@ -70,7 +72,8 @@ struct BatchNormalizationOptions {
   double momentum = 0.99;
   double epsilon = 1e-3;
   std::string name = {};
-  bool synchronized = false;  // with several devices: by the mean and variance of the whole batch, not of each one's rows
+  bool synchronized =
+      false;  // with several devices: by the mean and variance of the whole batch, not of each one's rows
 };
 LayerPtr BatchNormalization(BatchNormalizationOptions options = {});
 LayerPtr LayerNormalization(double epsilon = 1e-3, std::string name = "");
@@ -97,7 +100,8 @@ LayerPtr SimpleRNN(std::int64_t units, RecurrentOptions options = {});
 /// Called on query and value, and the key where it is not the value: attention({x, x}).
 LayerPtr MultiHeadAttention(std::int64_t num_heads, std::int64_t key_dim, std::string name = "");
 
-/// A function of one's own as a layer. No file can hold it: a model with one is saved, but loading it needs a maker for "Lambda".
+/// A function of one's own as a layer. No file can hold it: a model with one is saved, but loading it needs a maker for
+/// "Lambda".
 LayerPtr Lambda(std::function<Tensor(const Tensor&)> function, std::string name = "");
 
 // --- Of several values: Add()({a, b}). ---

@@ -38,8 +38,12 @@ struct LossConfig {
   LossConfig() = default;
   template <std::invocable<const Tensor&, const Tensor&> F>
   LossConfig(F own) : function(std::move(own)) {}  // NOLINT: a function is one
-  LossConfig(const char* name, LossArguments arguments = {}) : name(name), arguments(std::move(arguments)) {}             // NOLINT: a name is one
-  LossConfig(std::string name, LossArguments arguments = {}) : name(std::move(name)), arguments(std::move(arguments)) {}  // NOLINT
+  LossConfig(const char* name, LossArguments arguments = {})
+      : name(name),
+        arguments(std::move(arguments)) {}             // NOLINT: a name is one
+  LossConfig(std::string name, LossArguments arguments = {})
+      : name(std::move(name)),
+        arguments(std::move(arguments)) {}  // NOLINT
   std::string name;
   LossArguments arguments;
   LossFunction function = {};
@@ -75,8 +79,9 @@ Tensor ctc(const Tensor& y_true, const Tensor& y_pred);
 /// One weight a sample, shaped so that it goes with `values`, of which a sample may have several.
 Tensor weights_for(const Tensor& values, const Tensor& weights);
 
-/// One number from the values of a batch, by Keras' rules; weights and mask may be undefined. `all` is the number of rows of
-/// the whole batch, of which the values may be a part.
-Tensor reduced(const LossValues& losses, const Tensor& weights, const Tensor& mask, std::string_view reduction, std::int64_t rows, std::int64_t all);
+/// One number from the values of a batch, by Keras' rules; weights and mask may be undefined. `all` is the number of
+/// rows of the whole batch, of which the values may be a part.
+Tensor reduced(const LossValues& losses, const Tensor& weights, const Tensor& mask, std::string_view reduction,
+               std::int64_t rows, std::int64_t all);
 
 }  // namespace tandem

@@ -17,7 +17,9 @@
 namespace tandem {
 
 Tensor as_numbers(const Tensor& values) { return values.dtype() == DType::f32 ? values : cast(values, DType::f32); }
-Tensor row_weights(const Tensor& weights) { return weights.defined() ? as_numbers(reshape(weights, Ints{-1})) : weights; }
+Tensor row_weights(const Tensor& weights) {
+  return weights.defined() ? as_numbers(reshape(weights, Ints{-1})) : weights;
+}
 
 namespace {
 
@@ -30,7 +32,8 @@ Tensor same(const Tensor& y_true, const Prediction& prediction, const MetricArgu
 
 Tensor binary_accuracy(const Tensor& y_true, const Prediction& prediction, const MetricArguments& arguments) {
   const LossPair pair = fitted(y_true, prediction.probabilities());
-  return as_numbers(equal(pair.y_true, cast(greater(pair.y_pred, arguments.threshold.value_or(0.5)), pair.y_pred.dtype())));
+  return as_numbers(
+      equal(pair.y_true, cast(greater(pair.y_pred, arguments.threshold.value_or(0.5)), pair.y_pred.dtype())));
 }
 
 // The largest logit is that of the largest probability.
@@ -50,7 +53,8 @@ Tensor fitting_accuracy(const Tensor& y_true, const Prediction& prediction, cons
   const Tensor& y_pred = prediction.value;
   if (y_pred.shape()[-1] == 1) return binary_accuracy(y_true, prediction, arguments);
   const bool sparse = y_true.rank() < y_pred.rank() || y_true.shape()[-1] == 1;
-  return sparse ? sparse_categorical_accuracy(y_true, prediction, arguments) : categorical_accuracy(y_true, prediction, arguments);
+  return sparse ? sparse_categorical_accuracy(y_true, prediction, arguments)
+                : categorical_accuracy(y_true, prediction, arguments);
 }
 
 /// Whether the right class is among the k most likely.
@@ -82,7 +86,8 @@ Tensor pearson_correlation(const Tensor& y_true, const Prediction& prediction, c
 Tensor concordance_correlation(const Tensor& y_true, const Prediction& prediction, const MetricArguments&) {
   const LossPair pair = fitted(y_true, as_numbers(prediction.probabilities()));
   const Tensor mean = reduce_mean(pair.y_pred, {-1}, true), difference = reduce_mean(pair.y_true, {-1}, true) - mean;
-  const Tensor spread = reduce_variance(pair.y_true, {-1}, true) + reduce_variance(pair.y_pred, {-1}, true) + square(difference);
+  const Tensor spread =
+      reduce_variance(pair.y_true, {-1}, true) + reduce_variance(pair.y_pred, {-1}, true) + square(difference);
   return reduce_mean(2.0 * (pair.y_true - mean) * (pair.y_pred - mean) / (spread + kKerasEpsilon), {-1});
 }
 
@@ -126,20 +131,25 @@ class MeanOfValues final : public Metric {
 };
 
 MetricRef mean_of(std::string name, Values values, const MetricArguments& arguments) {
-  return std::make_unique<MeanOfValues>(std::move(name), [=](const Tensor& y_true, const Prediction& prediction) { return values(y_true, prediction, arguments); });
-}
-
-MetricRef mean_of_loss(std::string name, const LossRecord& loss, const LossArguments& arguments) {
-  return std::make_unique<MeanOfValues>(std::move(name), [&loss, arguments](const Tensor& y_true, const Prediction& prediction) {
-    const bool logits = !prediction.activation.empty() && prediction.activation == loss.activation;
-    LossArguments now = arguments;
-    now.from_logits = logits || arguments.from_logits;
-    return loss.values(y_true, logits ? prediction.value : prediction.probabilities(), now).values;
+  return std::make_unique<MeanOfValues>(std::move(name), [=](const Tensor& y_true, const Prediction& prediction) {
+    return values(y_true, prediction, arguments);
   });
 }
 
+MetricRef mean_of_loss(std::string name, const LossRecord& loss, const LossArguments& arguments) {
+  return std::make_unique<MeanOfValues>(
+      std::move(name), [&loss, arguments](const Tensor& y_true, const Prediction& prediction) {
+        const bool logits = !prediction.activation.empty() && prediction.activation == loss.activation;
+        LossArguments now = arguments;
+        now.from_logits = logits || arguments.from_logits;
+        return loss.values(y_true, logits ? prediction.value : prediction.probabilities(), now).values;
+      });
+}
+
 /// The loss of a metric's name: LogCoshError is the only one whose class is called otherwise.
-const LossRecord* loss_of_metric(std::string_view name) { return look_up_loss(name == "LogCoshError" ? "log_cosh" : name); }
+const LossRecord* loss_of_metric(std::string_view name) {
+  return look_up_loss(name == "LogCoshError" ? "log_cosh" : name);
+}
 
 template <class Record>
 bool is_called(const Record& record, std::string_view name) {
@@ -162,18 +172,21 @@ MetricRef made(const MetricConfig& config) {
   // By name the accuracy that fits the shapes is meant; Keras' class Accuracy compares numbers.
   if (config.name == "Accuracy" && config.arguments) return mean_of("accuracy", same, arguments);
   for (const MeanRecord& record : kMeans)
-    if (is_called(record, config.name) || (!record.alias.empty() && record.alias == config.name)) return mean_of(std::string(record.name), record.values, arguments);
+    if (is_called(record, config.name) || (!record.alias.empty() && record.alias == config.name))
+      return mean_of(std::string(record.name), record.values, arguments);
   for (const MetricRecord& record : stateful_metrics())
     if (is_called(record, config.name)) {
       MetricRef metric = record.make(arguments);
       metric->rename(std::string(record.name));
       return metric;
     }
-  if (const LossRecord* loss = loss_of_metric(config.name)) return mean_of_loss(std::string(loss->name == "log_cosh" ? "logcosh" : loss->name), *loss, arguments.loss);
+  if (const LossRecord* loss = loss_of_metric(config.name))
+    return mean_of_loss(std::string(loss->name == "log_cosh" ? "logcosh" : loss->name), *loss, arguments.loss);
   std::vector<std::string_view> known;
   for (const MeanRecord& record : kMeans) known.push_back(record.name);
   for (const MetricRecord& record : stateful_metrics()) known.push_back(record.name);
-  fail(ErrorCode::invalid_argument, "unknown metric '", config.name, "'", nearest_hint(config.name, known), "; the known ones are ", join(known), " and the losses");
+  fail(ErrorCode::invalid_argument, "unknown metric '", config.name, "'", nearest_hint(config.name, known),
+       "; the known ones are ", join(known), " and the losses");
 }
 
 }  // namespace
@@ -195,7 +208,9 @@ MetricConfig MetricConfig::made_by(std::string name, std::function<MetricRef()> 
 
 MetricConfig MetricConfig::mean_of(std::string name, LossFunction values) {
   return made_by(name, [name, values = std::move(values)]() -> MetricRef {
-    return std::make_unique<MeanOfValues>(name, [values](const Tensor& y_true, const Prediction& prediction) { return values(y_true, prediction.probabilities()); });
+    return std::make_unique<MeanOfValues>(name, [values](const Tensor& y_true, const Prediction& prediction) {
+      return values(y_true, prediction.probabilities());
+    });
   });
 }
 
@@ -235,7 +250,8 @@ Tensor Prediction::probabilities() const {
 
 void Mean::add(const Tensor& mean, std::int64_t count) const {
   std::optional<DeviceScope> at_home;  // replicas share it
-  if (const ReplicaContext* replica = get_replica_context(); replica && replica->group) at_home.emplace(replica->group->home);
+  if (const ReplicaContext* replica = get_replica_context(); replica && replica->group)
+    at_home.emplace(replica->group->home);
   const auto number = static_cast<float>(count);
   total_.assign_add(cast(mean, DType::f32) * number);
   count_.assign_add(Tensor(number));

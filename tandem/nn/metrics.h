@@ -1,5 +1,5 @@
-// What is watched while a model learns: Keras' metrics by name, with its arguments. A metric adds up in variables, so that
-// it is part of the plan of a step and is read only when it is shown.
+// What is watched while a model learns: Keras' metrics by name, with its arguments. A metric adds up in variables, so
+// that it is part of the plan of a step and is read only when it is shown.
 //
 //   model.compile({.loss = "mse", .metrics = {"mae", {"AUC", {.curve = "PR"}}}});
 #pragma once
@@ -25,18 +25,19 @@ struct MetricArguments {
   std::optional<std::int64_t> num_thresholds = {};            // AUC, one rate at a value of another
   std::optional<std::int64_t> top_k = {}, class_id = {};      // Precision, Recall
   std::optional<std::int64_t> k = {};                         // top k accuracies
-  std::string curve = {}, summation_method = {};              // AUC: "ROC", "PR", "PRGAIN"; "interpolation", "minoring", "majoring"
-  bool multi_label = false;                                   // AUC
+  std::string curve = {}, summation_method = {};  // AUC: "ROC", "PR", "PRGAIN"; "interpolation", "minoring", "majoring"
+  bool multi_label = false;  // AUC
   std::optional<std::int64_t> num_labels = {};
   std::vector<double> label_weights = {};
-  std::optional<double> precision = {}, recall = {}, sensitivity = {}, specificity = {};  // PrecisionAtRecall and its kin
-  std::string average = {};                                   // F scores: "micro", "macro", "weighted"
-  std::optional<std::int64_t> num_classes = {};               // IoU
+  std::optional<double> precision = {}, recall = {}, sensitivity = {},
+                        specificity = {};  // PrecisionAtRecall and its kin
+  std::string average = {};  // F scores: "micro", "macro", "weighted"
+  std::optional<std::int64_t> num_classes = {};  // IoU
   Ints target_class_ids = {};
   std::optional<bool> sparse_y_true = {}, sparse_y_pred = {};
-  std::optional<std::string> class_aggregation = {};          // R2Score: "" for a value a column
+  std::optional<std::string> class_aggregation = {};  // R2Score: "" for a value a column
   std::optional<std::int64_t> num_regressors = {};
-  LossArguments loss = {};                                    // of those that are losses, and from_logits of AUC
+  LossArguments loss = {};  // of those that are losses, and from_logits of AUC
 };
 
 class Metric;
@@ -47,7 +48,7 @@ struct MetricConfig {
   /// One's own: the mean of a function's values, or whatever `maker` makes.
   static MetricConfig mean_of(std::string name, LossFunction values);
   static MetricConfig made_by(std::string name, std::function<MetricRef()> maker);
-  MetricConfig(const char* name) : name(name) {}             // NOLINT: a name is one
+  MetricConfig(const char* name) : name(name) {}  // NOLINT: a name is one
   MetricConfig(std::string name) : name(std::move(name)) {}  // NOLINT
   MetricConfig(std::string name, MetricArguments arguments) : name(std::move(name)), arguments(std::move(arguments)) {}
   std::string name;

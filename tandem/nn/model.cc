@@ -7,7 +7,8 @@
 
 namespace tandem {
 
-Model::Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, std::string name) : Model(graph_between(inputs, outputs), std::move(name)) {}
+Model::Model(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs, std::string name)
+    : Model(graph_between(inputs, outputs), std::move(name)) {}
 Model::Model(LayerGraph graph, std::string name) : graph_(std::move(graph)), name_(std::move(name)) { make_predict(); }
 Model::~Model() = default;
 
@@ -17,7 +18,9 @@ namespace {
 class OwnCall final : public Layer {
  public:
   using Body = std::function<Tensors(const Tensors&, bool training)>;
-  OwnCall(std::string name, Body body) : Layer(LayerConfig("", std::move(name)), std::nullopt), body_(std::move(body)) {}
+  OwnCall(std::string name, Body body)
+      : Layer(LayerConfig("", std::move(name)), std::nullopt),
+        body_(std::move(body)) {}
 
  private:
   Tensor call(const Tensor& x, bool training) override { return body_({x}, training)[0]; }
@@ -30,7 +33,9 @@ class OwnCall final : public Layer {
 Model::Model(std::string name, std::size_t inputs, std::size_t outputs) : name_(std::move(name)) {
   std::vector<LayerGraph::Value> ends;
   for (std::size_t i = 0; i < inputs; ++i) ends.push_back(graph_.add_input());
-  const LayerGraph::Value made = graph_.add(std::make_shared<OwnCall>(name_, [this](const Tensors& x, bool training) { return call(x, training); }), std::move(ends));
+  const LayerGraph::Value made = graph_.add(
+      std::make_shared<OwnCall>(name_, [this](const Tensors& x, bool training) { return call(x, training); }),
+      std::move(ends));
   ends.clear();
   for (std::size_t i = 0; i < outputs; ++i) ends.push_back({made.node, i});
   graph_.set_outputs(std::move(ends));
@@ -44,18 +49,22 @@ LayerPtr Model::track(std::string path, LayerPtr layer) {
 }
 
 Tensors Model::call(const Tensors&, bool) {
-  fail(ErrorCode::invalid_argument, "model '", name_, "' does not say what it computes; override call(inputs, training)");
+  fail(ErrorCode::invalid_argument, "model '", name_,
+       "' does not say what it computes; override call(inputs, training)");
 }
 
 void Model::make_predict() {
-  predict_.emplace([this](const Tensors& batch) {
-    const MirroredStrategy* strategy = compiled_ ? compiled_->strategy() : nullptr;
-    if (!strategy) return predict_step(batch);
-    const PerReplica parts = strategy->run([this](const Tensors& mine) { return predict_step(mine); }, strategy->distribute(batch));
-    Tensors whole;
-    for (std::size_t i = 0; i < graph_.outputs().size(); ++i) whole.push_back(strategy->gather(parts, 0, i));
-    return whole;
-  }, FunctionOptions{.name = name_ + " predict step"});
+  predict_.emplace(
+      [this](const Tensors& batch) {
+        const MirroredStrategy* strategy = compiled_ ? compiled_->strategy() : nullptr;
+        if (!strategy) return predict_step(batch);
+        const PerReplica parts =
+            strategy->run([this](const Tensors& mine) { return predict_step(mine); }, strategy->distribute(batch));
+        Tensors whole;
+        for (std::size_t i = 0; i < graph_.outputs().size(); ++i) whole.push_back(strategy->gather(parts, 0, i));
+        return whole;
+      },
+      FunctionOptions{.name = name_ + " predict step"});
 }
 
 void Model::append(LayerPtr layer) {
@@ -66,7 +75,9 @@ void Model::append(LayerPtr layer) {
 Tensors Model::operator()(const Tensors& inputs, bool training) const { return graph_.run(inputs, training); }
 
 Tensor Model::operator()(const Tensor& x, bool training) const {
-  if (graph_.outputs().size() != 1) fail(ErrorCode::wrong_arity, "model '", name_, "' has ", graph_.outputs().size(), " outputs; call it with a list of inputs");
+  if (graph_.outputs().size() != 1)
+    fail(ErrorCode::wrong_arity, "model '", name_, "' has ", graph_.outputs().size(),
+         " outputs; call it with a list of inputs");
   return graph_.run({x}, training)[0];
 }
 
@@ -78,13 +89,16 @@ void Model::compile(CompileOptions options) {
 }
 
 CompiledModel& Model::compiled() const {
-  if (!compiled_) fail(ErrorCode::invalid_argument, "model '", name_, "' must be compiled first: compile({.optimizer = …, .loss = …})");
+  if (!compiled_)
+    fail(ErrorCode::invalid_argument, "model '", name_,
+         "' must be compiled first: compile({.optimizer = …, .loss = …})");
   return *compiled_;
 }
 
 Tensors Model::predict(const Tensors& inputs, std::int64_t batch_size) const {
   const bool strings = std::ranges::any_of(inputs, [](const Tensor& input) { return input.dtype() == DType::string; });
-  if (strings) return const_cast<Model*>(this)->predict_step(inputs);  // layers of strings look at values, which a trace has not
+  if (strings)
+    return const_cast<Model*>(this)->predict_step(inputs);  // layers of strings look at values, which a trace has not
   ArrayLoop loop(inputs, batch_size, "predict");
   loop.collect();
   constexpr double kNoLimit = 1e9;  // seconds
@@ -98,7 +112,8 @@ Tensors Model::predict(const Tensors& inputs, std::int64_t batch_size) const {
 }
 
 Tensors Model::predict(const Dataset& dataset) const {
-  if (dataset.cardinality() == -1) fail(ErrorCode::invalid_argument, "predict: the dataset never ends; let it end with take()");
+  if (dataset.cardinality() == -1)
+    fail(ErrorCode::invalid_argument, "predict: the dataset never ends; let it end with take()");
   std::vector<Tensors> parts;
   DatasetIterator batches = dataset.iterate();
   while (const std::optional<Value> element = batches.next()) {
@@ -111,12 +126,15 @@ Tensors Model::predict(const Dataset& dataset) const {
   }
   if (parts.empty()) fail(ErrorCode::invalid_argument, "predict: the dataset gave no batches");
   Tensors out;
-  for (const Tensors& batches_of_one : parts) out.push_back(batches_of_one.size() == 1 ? batches_of_one[0] : concat(batches_of_one, 0));
+  for (const Tensors& batches_of_one : parts)
+    out.push_back(batches_of_one.size() == 1 ? batches_of_one[0] : concat(batches_of_one, 0));
   return out;
 }
 
 Tensor Model::predict(const Tensor& x, std::int64_t batch_size) const {
-  if (graph_.outputs().size() != 1) fail(ErrorCode::wrong_arity, "model '", name_, "' has ", graph_.outputs().size(), " outputs; give predict a list of inputs");
+  if (graph_.outputs().size() != 1)
+    fail(ErrorCode::wrong_arity, "model '", name_, "' has ", graph_.outputs().size(),
+         " outputs; give predict a list of inputs");
   return predict(Tensors{x}, batch_size)[0];
 }
 
@@ -143,11 +161,15 @@ Tensors Model::get_weights() const {
 
 void Model::set_weights(const Tensors& values) {
   const std::vector<Variable> all = variables();
-  if (values.size() != all.size()) fail(ErrorCode::shape_mismatch, "model '", name_, "' has ", all.size(), " variables, but ", values.size(), " values were given");
+  if (values.size() != all.size())
+    fail(ErrorCode::shape_mismatch, "model '", name_, "' has ", all.size(), " variables, but ", values.size(),
+         " values were given");
   for (std::size_t i = 0; i < all.size(); ++i)
     if (values[i].shape() != all[i].shape())
-      fail(ErrorCode::shape_mismatch, "variable '", all[i].name(), "' has shape ", all[i].shape(), ", but a value of shape ", values[i].shape(), " was given");
-  for (std::size_t i = 0; i < all.size(); ++i) all[i].assign(values[i].dtype() == all[i].dtype() ? values[i] : cast(values[i], all[i].dtype()));
+      fail(ErrorCode::shape_mismatch, "variable '", all[i].name(), "' has shape ", all[i].shape(),
+           ", but a value of shape ", values[i].shape(), " was given");
+  for (std::size_t i = 0; i < all.size(); ++i)
+    all[i].assign(values[i].dtype() == all[i].dtype() ? values[i] : cast(values[i], all[i].dtype()));
 }
 
 void Model::set_trainable(bool trainable) {
@@ -160,7 +182,8 @@ void Model::reset_states() {
 
 void Model::build_like(const Model& other) {
   if (other.layers().size() != layers().size())
-    fail(ErrorCode::shape_mismatch, "model '", name_, "' has ", layers().size(), " layers, the other has ", other.layers().size());
+    fail(ErrorCode::shape_mismatch, "model '", name_, "' has ", layers().size(), " layers, the other has ",
+         other.layers().size());
   for (std::size_t i = 0; i < layers().size(); ++i)
     if (!layers()[i]->built() && other.layers()[i]->built()) layers()[i]->build(other.layers()[i]->built_for());
 }

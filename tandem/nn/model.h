@@ -41,12 +41,13 @@ struct FitOptions {
 /// "loss", "accuracy", "val_loss": one value an epoch.
 using History = std::map<std::string, std::vector<double>>;
 
-/// A graph of layers, or a class of one's own: that gives its layers to track() and overrides call(). Either may override the steps.
+/// A graph of layers, or a class of one's own: that gives its layers to track() and overrides call(). Either may
+/// override the steps.
 ///
 ///   struct Twice : Model {
 ///     Twice() : Model("twice") {}
-///     Tensors call(const Tensors& x, bool training) override { return {(*dense)((*dense)(x[0], training), training)}; }
-///     LayerPtr dense = track("dense", Dense(8));
+///     Tensors call(const Tensors& x, bool training) override { return {(*dense)((*dense)(x[0], training), training)};
+///     } LayerPtr dense = track("dense", Dense(8));
 ///   };
 class Model : public Steps {
  public:
@@ -67,7 +68,9 @@ class Model : public Steps {
   History fit(const Dataset& dataset, const FitOptions& options = {});
   /// "loss" and the metrics over all samples.
   Logs evaluate(const Samples& samples, std::int64_t batch_size = 32) const;
-  Logs evaluate(const Tensor& x, const Tensor& y, std::int64_t batch_size = 32) const { return evaluate(Samples(x, y), batch_size); }
+  Logs evaluate(const Tensor& x, const Tensor& y, std::int64_t batch_size = 32) const {
+    return evaluate(Samples(x, y), batch_size);
+  }
   Logs evaluate(const Dataset& dataset) const;
   /// One step on these samples; loss and metrics of this batch.
   Logs train_on_batch(const Samples& batch);
@@ -92,7 +95,8 @@ class Model : public Steps {
   std::vector<Variable> variables() const { return graph_.variables(); }
   std::vector<Variable> trainable_variables() const { return graph_.trainable_variables(); }
   std::int64_t count_params() const;
-  /// The values of its variables, in their order. Throws shape_mismatch when number or shapes differ; then nothing has changed.
+  /// The values of its variables, in their order. Throws shape_mismatch when number or shapes differ; then nothing has
+  /// changed.
   Tensors get_weights() const;
   void set_weights(const Tensors& values);
   /// Freezes all its layers, or lets them learn; compile it afterwards.
@@ -117,7 +121,8 @@ class Model : public Steps {
   /// Keras' .weights.h5. Loading checks all of the file first: when it throws, nothing has changed.
   void save_weights(const std::string& path) const;
   void load_weights(const std::string& path);
-  /// Builds the layers that are not built yet for the inputs that those of `other`, a model of the same layers, were built for.
+  /// Builds the layers that are not built yet for the inputs that those of `other`, a model of the same layers, were
+  /// built for.
   void build_like(const Model& other);
 
   /// What a file said beyond layers and weights; kept so that saving loses nothing.
@@ -131,19 +136,23 @@ class Model : public Steps {
  protected:
   /// For classes of one's own, with so many inputs and outputs.
   explicit Model(std::string name, std::size_t inputs = 1, std::size_t outputs = 1);
-  /// Makes a layer a part of a model of one's own; files keep it under `path`, which for Keras is the name of the attribute.
+  /// Makes a layer a part of a model of one's own; files keep it under `path`, which for Keras is the name of the
+  /// attribute.
   LayerPtr track(std::string path, LayerPtr layer);
   /// What a model of one's own computes.
   virtual Tensors call(const Tensors& inputs, bool training);
   /// Adds to the loss of the step that calls it.
   static void add_loss(const Tensor& loss) { AddedLosses::add(loss); }
 
-  // The steps, which are traced like everything else; overridden ones are made of what follows. They return the loss that is shown.
+  // The steps, which are traced like everything else; overridden ones are made of what follows. They return the loss
+  // that is shown.
   Tensor train_step(const Batch& batch) override { return compiled().learn(batch); }
   Tensor test_step(const Batch& batch) override { return compiled().check(batch); }
   virtual Tensors predict_step(const Tensors& inputs) { return (*this)(inputs, false); }
   /// By the losses of compile, and what layers cost.
-  Tensor compute_loss(const Batch& batch, const Outputs& outputs) override { return compiled().loss_of(batch, outputs); }
+  Tensor compute_loss(const Batch& batch, const Outputs& outputs) override {
+    return compiled().loss_of(batch, outputs);
+  }
   Outputs forward(const Tensors& inputs, bool training) const { return compiled().forward(inputs, training); }
   /// Gradients of the loss, and a step of the optimizer with them.
   void minimize(GradientTape& tape, const Tensor& loss) const { compiled().minimize(tape, loss); }

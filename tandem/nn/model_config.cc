@@ -27,7 +27,10 @@ class ModelReader {
     DescribedModel model{.class_name = class_name, .name = config.value("name", snake_case(class_name))};
     if (class_name == "Sequential") read_sequential(description, config, model);
     else if (class_name == "Functional" || class_name == "Model") read_functional(config, model);
-    else refuse("the model is of class ", class_name, "; Sequential and Functional can be loaded. A subclassed model has no description of its layers: build it in code and load its weights");
+    else
+      refuse("the model is of class ", class_name,
+             "; Sequential and Functional can be loaded. A subclassed model has no description of its layers: build it "
+             "in code and load its weights");
     return model;
   }
 
@@ -68,7 +71,8 @@ class ModelReader {
   LayerPtr read_layer(const Json& described, DescribedModel& model) {
     const std::string class_name = text_at(described, "class_name", "a layer");
     const Json& arguments = at(described, "config", "a layer of class " + class_name);
-    if (!arguments.is_object()) refuse("the config of a layer of class ", class_name, " must be an object, got ", shown(arguments));
+    if (!arguments.is_object())
+      refuse("the config of a layer of class ", class_name, " must be an object, got ", shown(arguments));
     if (is_op(described) && !custom_.count(class_name)) return read_op(described, class_name, arguments);
     if (!custom_.count(class_name) && is_model_class(class_name)) return read_nested(described, class_name, model);
     Json copy = arguments;
@@ -76,8 +80,10 @@ class ModelReader {
     LayerConfig config(class_name, std::make_shared<LayerConfig::Json>(LayerConfig::Json{std::move(copy)}));
     note_call_flags(described, config);
     LayerPtr layer = make_layer(config, custom_);
-    if (described.contains("build_config") && described["build_config"].is_object() && described["build_config"].contains("input_shape"))
-      if (auto shape = shape_of(described["build_config"]["input_shape"]); !shape.empty()) model.built_for.emplace_back(layer, std::move(shape));
+    if (described.contains("build_config") && described["build_config"].is_object() &&
+        described["build_config"].contains("input_shape"))
+      if (auto shape = shape_of(described["build_config"]["input_shape"]); !shape.empty())
+        model.built_for.emplace_back(layer, std::move(shape));
     return layer;
   }
 
@@ -92,16 +98,21 @@ class ModelReader {
   /// Functions such as x + y in a functional model are written as classes of keras.ops.
   static bool is_op(const Json& described) {
     const auto module = described.find("module");
-    return module != described.end() && module->is_string() && module->get<std::string>().find(".ops") != std::string::npos;
+    return module != described.end() && module->is_string() &&
+           module->get<std::string>().find(".ops") != std::string::npos;
   }
 
   LayerPtr read_op(const Json& described, const std::string& class_name, const Json& arguments) const {
     const Json& nodes = list_at(described, "inbound_nodes", class_name);
-    if (nodes.size() != 1 || !nodes[0].is_object()) refuse("keras.ops.", class_name, " must be called once, got ", shown(nodes));
+    if (nodes.size() != 1 || !nodes[0].is_object())
+      refuse("keras.ops.", class_name, " must be called once, got ", shown(nodes));
     Json config = arguments;
-    const Json named = nodes[0].contains("kwargs") && nodes[0]["kwargs"].is_object() ? nodes[0]["kwargs"] : Json::object();
+    const Json named =
+        nodes[0].contains("kwargs") && nodes[0]["kwargs"].is_object() ? nodes[0]["kwargs"] : Json::object();
     config.update(named);
-    return make_op_layer(LayerConfig(class_name, std::make_shared<LayerConfig::Json>(LayerConfig::Json{std::move(config)})), list_at(nodes[0], "args", class_name), named);
+    return make_op_layer(
+        LayerConfig(class_name, std::make_shared<LayerConfig::Json>(LayerConfig::Json{std::move(config)})),
+        list_at(nodes[0], "args", class_name), named);
   }
 
   void note_input(const LayerConfig& config, DescribedModel& model) const {
@@ -143,7 +154,8 @@ class ModelReader {
     model.graph.set_layers(std::move(stored));
     if (!model.input_shapes[0].empty()) return;
     if (config.contains("build_input_shape")) model.input_shapes[0] = shape_of(config["build_input_shape"]);
-    else if (description.contains("build_config") && description["build_config"].is_object() && description["build_config"].contains("input_shape"))
+    else if (description.contains("build_config") && description["build_config"].is_object() &&
+             description["build_config"].contains("input_shape"))
       model.input_shapes[0] = shape_of(description["build_config"]["input_shape"]);
   }
 
@@ -160,7 +172,8 @@ class ModelReader {
   };
 
   History history_of(const Json& list, const std::string& whose) const {
-    if (!list.is_array() || list.size() < 3 || !list[0].is_string() || !list[1].is_number_unsigned() || !list[2].is_number_unsigned())
+    if (!list.is_array() || list.size() < 3 || !list[0].is_string() || !list[1].is_number_unsigned() ||
+        !list[2].is_number_unsigned())
       refuse("an input of ", whose, " must be [layer, use, result], got ", shown(list));
     return {list[0].get<std::string>(), list[1].get<std::size_t>(), list[2].get<std::size_t>()};
   }
@@ -236,7 +249,9 @@ class ModelReader {
     if (!described.contains("inbound_nodes") || !described["inbound_nodes"].is_array()) return;
     for (const Json& node : described["inbound_nodes"])
       for (const char* flag : kCallFlags)
-        if (node.is_object() && node.contains("kwargs") && node["kwargs"].is_object() && node["kwargs"].value(flag, Json()) == true) config.set(flag, true);
+        if (node.is_object() && node.contains("kwargs") && node["kwargs"].is_object() &&
+            node["kwargs"].value(flag, Json()) == true)
+          config.set(flag, true);
   }
 
   void read_functional(const Json& config, DescribedModel& model) {
@@ -244,23 +259,28 @@ class ModelReader {
     std::vector<LayerPtr> layers;
     for (const Json& described : list_at(config, "layers", "the model " + model.name)) {
       const LayerPtr layer = read_layer(described, model);
-      const std::string name = described.contains("name") && described["name"].is_string() ? described["name"].get<std::string>() : layer->name();
+      const std::string name = described.contains("name") && described["name"].is_string()
+                                   ? described["name"].get<std::string>()
+                                   : layer->name();
       layers.push_back(layer);
       auto calls = read_calls(described, "layer '" + name + "'");
       if (calls.empty()) calls.emplace_back();  // an input
       for (std::size_t i = 0; i < calls.size(); ++i)
-        if (!uses.emplace(History{name, i, 0}, Use{layer, std::move(calls[i])}).second) refuse("two layers are named '", name, "'");
+        if (!uses.emplace(History{name, i, 0}, Use{layer, std::move(calls[i])}).second)
+          refuse("two layers are named '", name, "'");
     }
     for (auto& [key, use] : uses)
       for (History& input : use.call.inputs) input = counted_from_zero(input, uses, false);
     const auto values = put_in_order(uses, read_ends(config, "input_layers", model.name), model);
     std::vector<LayerGraph::Value> outputs;
-    for (const History& output : read_ends(config, "output_layers", model.name)) outputs.push_back(value_of(values, counted_from_zero(output, uses, true), "output_layers"));
+    for (const History& output : read_ends(config, "output_layers", model.name))
+      outputs.push_back(value_of(values, counted_from_zero(output, uses, true), "output_layers"));
     model.graph.set_outputs(std::move(outputs));
     model.graph.set_layers(std::move(layers));
   }
 
-  /// The ends of a model, and Keras 2 everywhere, count the uses of a model inside it from one: its own making was the first.
+  /// The ends of a model, and Keras 2 everywhere, count the uses of a model inside it from one: its own making was the
+  /// first.
   static History counted_from_zero(History value, const std::map<History, Use>& uses, bool is_end) {
     const auto first = uses.find(History{value.layer, 0, 0});
     const bool model = first != uses.end() && first->second.layer->config().class_name() == "Functional";
@@ -268,16 +288,20 @@ class ModelReader {
     return value;
   }
 
-  LayerGraph::Value value_of(const std::map<History, LayerGraph::Value>& values, const History& wanted, const std::string& whose) const {
+  LayerGraph::Value value_of(const std::map<History, LayerGraph::Value>& values, const History& wanted,
+                             const std::string& whose) const {
     const auto found = values.find(wanted);
-    if (found == values.end()) refuse(whose, " refers to use ", wanted.use, " of layer '", wanted.layer, "', which does not exist or depends on itself");
+    if (found == values.end())
+      refuse(whose, " refers to use ", wanted.use, " of layer '", wanted.layer,
+             "', which does not exist or depends on itself");
     return {found->second.node, wanted.result};
   }
 
   /// Adds the inputs, then every use whose inputs are there, until none is left.
-  std::map<History, LayerGraph::Value> put_in_order(const std::map<History, Use>& uses, const std::vector<History>& inputs, DescribedModel& model) const {
+  std::map<History, LayerGraph::Value> put_in_order(const std::map<History, Use>& uses,
+                                                    const std::vector<History>& inputs, DescribedModel& model) const {
     std::map<History, LayerGraph::Value> values;
-    std::map<History, std::size_t> missing;           // inputs that are not there yet
+    std::map<History, std::size_t> missing;  // inputs that are not there yet
     std::map<History, std::vector<History>> readers;  // of each value
     std::deque<History> ready;
     for (const auto& [key, use] : uses) {
@@ -286,8 +310,10 @@ class ModelReader {
     }
     for (const History& input : inputs) {
       const auto use = uses.find(input);
-      if (use == uses.end() || !use->second.call.inputs.empty()) refuse("input_layers refers to layer '", input.layer, "', which is no input");
-      if (!values.emplace(input, model.graph.add_input(use->second.layer)).second) refuse("input_layers names '", input.layer, "' twice");
+      if (use == uses.end() || !use->second.call.inputs.empty())
+        refuse("input_layers refers to layer '", input.layer, "', which is no input");
+      if (!values.emplace(input, model.graph.add_input(use->second.layer)).second)
+        refuse("input_layers names '", input.layer, "' twice");
       note_input(use->second.layer->config(), model);
       ready.push_back(input);
     }
@@ -298,8 +324,10 @@ class ModelReader {
         if (--missing[reader] > 0) continue;
         const Use& use = uses.at(reader);
         std::vector<LayerGraph::Value> arguments;
-        for (const History& input : use.call.inputs) arguments.push_back(value_of(values, input, "layer '" + reader.layer + "'"));
-        const std::vector<LayerGraph::Value> masks(arguments.end() - static_cast<std::ptrdiff_t>(use.call.masks.size()), arguments.end());
+        for (const History& input : use.call.inputs)
+          arguments.push_back(value_of(values, input, "layer '" + reader.layer + "'"));
+        const std::vector<LayerGraph::Value> masks(arguments.end() - static_cast<std::ptrdiff_t>(use.call.masks.size()),
+                                                   arguments.end());
         arguments.resize(arguments.size() - masks.size());
         if (arguments.empty()) refuse("layer '", reader.layer, "' is called with masks alone");
         const LayerGraph::Value made = model.graph.add(use.layer, std::move(arguments));
@@ -318,11 +346,14 @@ class ModelReader {
 
 }  // namespace
 
-DescribedModel read_model(const Json& description, const LayerMakers& custom, const std::string& file) { return ModelReader(custom, file).read(description); }
+DescribedModel read_model(const Json& description, const LayerMakers& custom, const std::string& file) {
+  return ModelReader(custom, file).read(description);
+}
 
 LayerPtr read_nested_model(const LayerConfig& config, const LayerMakers& custom) {
   thread_local int nesting = 0;
-  if (nesting >= ModelReader::kMostNesting) fail(ErrorCode::bad_file, "models are nested more than ", ModelReader::kMostNesting, " deep");
+  if (nesting >= ModelReader::kMostNesting)
+    fail(ErrorCode::bad_file, "models are nested more than ", ModelReader::kMostNesting, " deep");
   const Json description{{"class_name", config.class_name()}, {"config", config.json().value}};
   struct Deeper {
     Deeper() { ++nesting; }

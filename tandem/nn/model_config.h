@@ -24,7 +24,9 @@ struct DescribedModel {
 };
 
 /// `description` is an object with class_name and config. Throws bad_file naming `file`, or what a layer refuses.
-inline bool is_model_class(std::string_view name) { return name == "Sequential" || name == "Functional" || name == "Model"; }
+inline bool is_model_class(std::string_view name) {
+  return name == "Sequential" || name == "Functional" || name == "Model";
+}
 /// A model as a layer: one inside TimeDistributed, for example.
 LayerPtr read_nested_model(const LayerConfig& config, const LayerMakers& custom);
 DescribedModel read_model(const Json& description, const LayerMakers& custom, const std::string& file);

@@ -23,7 +23,10 @@ bool reads_words(const Layer& layer) {
 
 class Describer {
  public:
-  Describer(const LayerGraph& graph, const std::string& name) : graph_(graph), name_(name), unique_(unique_names(graph)) {
+  Describer(const LayerGraph& graph, const std::string& name)
+      : graph_(graph),
+        name_(name),
+        unique_(unique_names(graph)) {
     for (std::size_t i = 0; i < unique_.size(); ++i) names_[graph.layers()[i].get()] = unique_[i];
   }
 
@@ -33,7 +36,11 @@ class Describer {
       Json one = described(*layer);
       one["build_config"] = {{"input_shape", any_batch_json(layer->built_for())}};
       if (layers.empty())
-        layers.push_back(of_class("InputLayer", {{"batch_shape", any_batch_json(layer->built_for())}, {"dtype", reads_words(*layer) ? "string" : "float32"}, {"name", "input_layer"}}, "keras.layers"));
+        layers.push_back(of_class("InputLayer",
+                                  {{"batch_shape", any_batch_json(layer->built_for())},
+                                   {"dtype", reads_words(*layer) ? "string" : "float32"},
+                                   {"name", "input_layer"}},
+                                  "keras.layers"));
       layers.push_back(std::move(one));
     }
     return of_class("Sequential", {{"name", name_}, {"layers", std::move(layers)}}, "keras");
@@ -57,41 +64,63 @@ class Describer {
     }
     std::vector<LayerGraph::Value> inputs;
     for (const std::size_t node : graph_.inputs()) inputs.push_back({node, 0});
-    Json out = of_class("Functional", {{"name", name_}, {"trainable", true}, {"layers", std::move(layers)}, {"input_layers", ends(inputs)}, {"output_layers", ends(graph_.outputs())}}, "keras.src.models.functional");
+    Json out = of_class("Functional",
+                        {{"name", name_},
+                         {"trainable", true},
+                         {"layers", std::move(layers)},
+                         {"input_layers", ends(inputs)},
+                         {"output_layers", ends(graph_.outputs())}},
+                        "keras.src.models.functional");
     out["registered_name"] = "Functional";
     return out;
   }
 
  private:
   static Json of_class(const std::string& class_name, Json config, const char* module) {
-    return {{"module", module ? Json(module) : Json()}, {"class_name", class_name}, {"config", std::move(config)}, {"registered_name", module ? Json() : Json(class_name)}};
+    return {{"module", module ? Json(module) : Json()},
+            {"class_name", class_name},
+            {"config", std::move(config)},
+            {"registered_name", module ? Json() : Json(class_name)}};
   }
 
   Json described(const Layer& layer) const {
-    if (const auto* nested = dynamic_cast<const NestedModel*>(&layer)) return describe_model(nested->graph(), names_.at(&layer));
+    if (const auto* nested = dynamic_cast<const NestedModel*>(&layer))
+      return describe_model(nested->graph(), names_.at(&layer));
     const std::string& class_name = layer.config().class_name();
-    if (class_name.empty()) fail(ErrorCode::invalid_argument, "save: layer '", layer.name(), "' has no class; make it from a LayerConfig(\"NameOfTheClass\")");
+    if (class_name.empty())
+      fail(ErrorCode::invalid_argument, "save: layer '", layer.name(),
+           "' has no class; make it from a LayerConfig(\"NameOfTheClass\")");
     const bool input = class_name == "InputLayer";
-    if (!layer.built() && !input) fail(ErrorCode::invalid_argument, "save: layer '", layer.name(), "' was never built; call the model, or fit it, first");
+    if (!layer.built() && !input)
+      fail(ErrorCode::invalid_argument, "save: layer '", layer.name(),
+           "' was never built; call the model, or fit it, first");
     static const std::vector<std::string> known = known_layers();
     Json config = layer.config().json().value;
     config["name"] = names_.at(&layer);
     for (const char* flag : kCallFlags) config.erase(flag);
-    Json one = of_class(class_name, std::move(config), std::binary_search(known.begin(), known.end(), class_name) ? "keras.layers" : nullptr);
+    Json one = of_class(class_name, std::move(config),
+                        std::binary_search(known.begin(), known.end(), class_name) ? "keras.layers" : nullptr);
     return one;
   }
 
-  Json history(const LayerGraph::Value& value) const { return {names_.at(graph_.nodes()[value.node].layer.get()), use_[value.node], value.result}; }
+  Json history(const LayerGraph::Value& value) const {
+    return {names_.at(graph_.nodes()[value.node].layer.get()), use_[value.node], value.result};
+  }
 
   /// Values of one call: layers that merge get one list, attention its query, value and key one after another.
   Json call(const LayerGraph::Node& node, const std::vector<std::vector<OpenSpec>>& shapes) const {
     Json tensors = Json::array();
     for (const LayerGraph::Value& input : node.inputs) {
       const OpenSpec& spec = shapes[input.node].at(input.result);
-      tensors.push_back({{"class_name", "__keras_tensor__"}, {"config", {{"shape", open_shape_json(spec.shape)}, {"dtype", dtype_name(spec.dtype)}, {"keras_history", history(input)}}}});
+      tensors.push_back({{"class_name", "__keras_tensor__"},
+                         {"config",
+                          {{"shape", open_shape_json(spec.shape)},
+                           {"dtype", dtype_name(spec.dtype)},
+                           {"keras_history", history(input)}}}});
     }
     const std::string& class_name = node.layer->config().class_name();
-    const bool apart = node.inputs.size() == 1 || class_name == "MultiHeadAttention" || class_name == "GroupQueryAttention";
+    const bool apart =
+        node.inputs.size() == 1 || class_name == "MultiHeadAttention" || class_name == "GroupQueryAttention";
     Json named = Json::object();
     for (const char* flag : kCallFlags)
       if (node.layer->config().flag(flag, false)) named[flag] = true;

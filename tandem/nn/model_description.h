@@ -7,8 +7,8 @@
 
 namespace tandem {
 
-/// class_name and config. A graph whose input no layer prepares is a Sequential. Throws when a layer has no class or was
-/// never built.
+/// class_name and config. A graph whose input no layer prepares is a Sequential. Throws when a layer has no class or
+/// was never built.
 Json describe_model(const LayerGraph& graph, const std::string& name);
 
 }  // namespace tandem

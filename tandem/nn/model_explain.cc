@@ -19,7 +19,8 @@ std::vector<InputSpec> Model::inputs() const {
   if (known) return inputs_;
   std::vector<InputSpec> drawn;
   for (const std::size_t node : graph_.inputs())
-    if (const auto& results = graph_.nodes()[node].results; !results.empty()) drawn.push_back({results[0].dtype, results[0].shape});
+    if (const auto& results = graph_.nodes()[node].results; !results.empty())
+      drawn.push_back({results[0].dtype, results[0].shape});
   if (!drawn.empty() && drawn.size() == graph_.input_count()) return drawn;
   if (layers().empty() || graph_.input_count() != 1 || !layers()[0]->built())
     fail(ErrorCode::invalid_argument, "model '", name_, "' does not know the shape of its input; call it once");

@@ -60,7 +60,9 @@ void try_words(const DescribedModel& model, std::int64_t open) {
   for (std::size_t i = 0; i < model.input_shapes.size(); ++i) {
     const Shape shape = with_sizes(model.input_shapes[i], open);
     const bool strings = model.input_dtypes[i] == DType::string;
-    inputs.push_back(strings ? Tensor::from_strings(std::vector<std::string>(static_cast<std::size_t>(shape.elements())), shape) : zeros(shape, model.input_dtypes[i]));
+    inputs.push_back(
+        strings ? Tensor::from_strings(std::vector<std::string>(static_cast<std::size_t>(shape.elements())), shape)
+                : zeros(shape, model.input_dtypes[i]));
   }
   model.graph.run(inputs, false);
 }
@@ -70,7 +72,8 @@ void try_shapes(const DescribedModel& model, std::int64_t open) {
   if (std::ranges::find(model.input_dtypes, DType::string) != model.input_dtypes.end()) return try_words(model, open);
   Trace trace;
   Tensors inputs;
-  for (std::size_t i = 0; i < model.input_shapes.size(); ++i) inputs.push_back(trace.parameter({model.input_dtypes[i], with_sizes(model.input_shapes[i], open)}));
+  for (std::size_t i = 0; i < model.input_shapes.size(); ++i)
+    inputs.push_back(trace.parameter({model.input_dtypes[i], with_sizes(model.input_shapes[i], open)}));
   model.graph.run(inputs, false);
 }
 
@@ -82,12 +85,15 @@ struct LaterWeights {
 
 void give_later(const LaterWeights& later, const std::string& path) {
   std::vector<Variable> variables = later.layer->variables();
-  if (later.layer->trainable()) std::stable_partition(variables.begin(), variables.end(), std::mem_fn(&Variable::trainable));
+  if (later.layer->trainable())
+    std::stable_partition(variables.begin(), variables.end(), std::mem_fn(&Variable::trainable));
   if (variables.size() != later.values.size())
-    fail(ErrorCode::bad_file, path, ": layer '", later.layer->name(), "' has ", variables.size(), " variables, the file has ", later.values.size());
+    fail(ErrorCode::bad_file, path, ": layer '", later.layer->name(), "' has ", variables.size(),
+         " variables, the file has ", later.values.size());
   for (std::size_t i = 0; i < variables.size(); ++i)
     if (variables[i].shape() != later.values[i].shape())
-      fail(ErrorCode::bad_file, path, ": '", variables[i].name(), "' has shape ", variables[i].shape(), ", the file has ", later.values[i].shape());
+      fail(ErrorCode::bad_file, path, ": '", variables[i].name(), "' has shape ", variables[i].shape(),
+           ", the file has ", later.values[i].shape());
   for (std::size_t i = 0; i < variables.size(); ++i) variables[i].assign(cast(later.values[i], variables[i].dtype()));
 }
 
@@ -103,10 +109,15 @@ void build_layers(const DescribedModel& model, bool all) {
   }
   for (const LayerPtr& layer : model.graph.layers()) waiting = waiting || anybody_waits(*layer);
   if (known && (waiting || !open)) try_shapes(model, kOpenSize);
-  else if (waiting) fail(ErrorCode::bad_file, "the description has no input shape, neither in an InputLayer nor in build_config, so the weights cannot be put in place");
+  else if (waiting)
+    fail(ErrorCode::bad_file,
+         "the description has no input shape, neither in an InputLayer nor in build_config, so the weights cannot be "
+         "put in place");
 }
 
-std::string asset_path(const std::string& place, const Layer& layer) { return text("assets/", place, "/", layer.asset()); }
+std::string asset_path(const std::string& place, const Layer& layer) {
+  return text("assets/", place, "/", layer.asset());
+}
 
 Json parsed_entry(const ZipEntries& entries, const char* name, const std::string& path) {
   const auto entry = entries.find(name);
@@ -118,7 +129,8 @@ Json parsed_entry(const ZipEntries& entries, const char* name, const std::string
 void compile_from_file(Model& model, Model::Origin& origin) {
   const auto config = origin.description.find("compile_config");
   std::vector<std::string> outputs;
-  for (std::size_t i = 0; i < model.graph().outputs().size(); ++i) outputs.push_back(model.graph().layer_of(i) ? model.graph().layer_of(i)->name() : "");
+  for (std::size_t i = 0; i < model.graph().outputs().size(); ++i)
+    outputs.push_back(model.graph().layer_of(i) ? model.graph().layer_of(i)->name() : "");
   const auto options = config == origin.description.end() ? std::nullopt : read_compile_config(*config, outputs);
   if (!options) return;
   try {
@@ -129,18 +141,21 @@ void compile_from_file(Model& model, Model::Origin& origin) {
   const Hdf5Object* stored = origin.optimizer.find("vars");
   Tensors state;
   for (std::size_t i = 0; stored && i < stored->items.size(); ++i)
-    if (const Hdf5Object* item = stored->find(std::to_string(i)); item && !item->is_group()) state.push_back(item->value);
+    if (const Hdf5Object* item = stored->find(std::to_string(i)); item && !item->is_group())
+      state.push_back(item->value);
   if (!state.empty()) model.optimizer()->set_state(model.trainable_variables(), state);
   origin.made = options->optimizer_object;
 }
 
-std::unique_ptr<Model> finish(DescribedModel described, std::shared_ptr<Model::Origin> origin, const LoadOptions& options, const std::string& path,
+std::unique_ptr<Model> finish(DescribedModel described, std::shared_ptr<Model::Origin> origin,
+                              const LoadOptions& options, const std::string& path,
                               const std::vector<LaterWeights>& later = {}) {
   build_layers(described, !later.empty());
   for (const LaterWeights& one : later) give_later(one, path);
   auto model = std::make_unique<Model>(std::move(described.graph), described.name);
   std::vector<InputSpec> inputs;
-  for (std::size_t i = 0; i < described.input_shapes.size(); ++i) inputs.push_back({described.input_dtypes[i], described.input_shapes[i]});
+  for (std::size_t i = 0; i < described.input_shapes.size(); ++i)
+    inputs.push_back({described.input_dtypes[i], described.input_shapes[i]});
   model->set_inputs(std::move(inputs));
   if (options.compile) compile_from_file(*model, *origin);
   model->set_origin(std::move(origin));
@@ -172,7 +187,8 @@ Tensors legacy_values(const Hdf5Object& weights, const Layer& layer, const std::
   if (!group || names == group->attributes.end() || names->second.dtype() != DType::string) return values;
   for (const std::string& name : names->second.strings()) {
     const Hdf5Object* item = group->find(name);
-    if (!item || item->is_group()) fail(ErrorCode::bad_file, path, ": layer '", layer.name(), "' has no array '", name, "'");
+    if (!item || item->is_group())
+      fail(ErrorCode::bad_file, path, ": layer '", layer.name(), "' has no array '", name, "'");
     values.push_back(item->value);
   }
   return values;
@@ -206,9 +222,12 @@ std::unique_ptr<Model> load_legacy(std::string_view bytes, const std::string& pa
 void note_trainable(Json& description, const std::vector<LayerPtr>& layers) {
   if (!description.contains("config") || !description["config"].contains("layers")) return;
   for (Json& described : description["config"]["layers"]) {
-    if (!described.contains("config") || !described["config"].is_object() || !described["config"].contains("name")) continue;
+    if (!described.contains("config") || !described["config"].is_object() || !described["config"].contains("name"))
+      continue;
     for (const LayerPtr& layer : layers)
-      if (described["config"]["name"] == layer->name() && described["config"].value("trainable", true) != layer->trainable()) described["config"]["trainable"] = layer->trainable();
+      if (described["config"]["name"] == layer->name() &&
+          described["config"].value("trainable", true) != layer->trainable())
+        described["config"]["trainable"] = layer->trainable();
   }
 }
 
@@ -241,17 +260,23 @@ std::unique_ptr<Model> clone_model(const Model& model, const LayerMakers& custom
   return finish(std::move(described), std::move(origin), {.compile = false}, "clone_model");
 }
 
-std::unique_ptr<Model> load_model(const std::string& path, const LoadOptions& options) { return model_from_bytes(read_file(path), path, options); }
+std::unique_ptr<Model> load_model(const std::string& path, const LoadOptions& options) {
+  return model_from_bytes(read_file(path), path, options);
+}
 
 void Model::save(const std::string& path) const {
-  if (!graph_.tracked().empty()) fail(ErrorCode::invalid_argument, "save: model '", name_, "' is a class of its own, which no file describes; save_weights and load_weights keep its weights");
+  if (!graph_.tracked().empty())
+    fail(ErrorCode::invalid_argument, "save: model '", name_,
+         "' is a class of its own, which no file describes; save_weights and load_weights keep its weights");
   Json description = origin_ ? origin_->description : describe_model(graph_, name_);
   note_trainable(description, layers());
   Hdf5Object weights = weights_of(graph_, name_);
   if (compiled_) {
-    if (!origin_ || optimizer() != origin_->made) description["compile_config"] = compile_config(*compile_options(), *optimizer());
+    if (!origin_ || optimizer() != origin_->made)
+      description["compile_config"] = compile_config(*compile_options(), *optimizer());
     const Tensors state = optimizer()->state(trainable_variables());
-    for (std::size_t i = 0; i < state.size(); ++i) weights.group("optimizer/vars").items[std::to_string(i)].value = state[i];
+    for (std::size_t i = 0; i < state.size(); ++i)
+      weights.group("optimizer/vars").items[std::to_string(i)].value = state[i];
     constexpr std::size_t kOfScaling = 4;  // before the state of the optimizer whose losses are scaled
     for (std::size_t i = kOfScaling; optimizer()->scales_losses() && i < state.size(); ++i)
       weights.group("optimizer/inner_optimizer/vars").items[std::to_string(i - kOfScaling)].value = state[i];

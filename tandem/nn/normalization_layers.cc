@@ -12,12 +12,17 @@ namespace {
 /// Layers that scale by gamma and shift by beta along one axis, which is brought to the end while they compute.
 class Affine : public Layer {
  public:
-  explicit Affine(const LayerConfig& config) : Layer(config), epsilon_(config.real("epsilon", 1e-3)), scale_(config.flag("scale", true)), center_(config.flag("center", true)) {}
+  explicit Affine(const LayerConfig& config)
+      : Layer(config),
+        epsilon_(config.real("epsilon", 1e-3)),
+        scale_(config.flag("scale", true)),
+        center_(config.flag("center", true)) {}
 
  protected:
   void make_variables(const Shape& input) override {
     const Ints axes = axes_of(config(), "axis", input.rank());
-    if (axes.size() != 1 || axes[0] == 0) config().refuse("one axis behind the batch is needed, got axis [", join(axes), "] of ", input);
+    if (axes.size() != 1 || axes[0] == 0)
+      config().refuse("one axis behind the batch is needed, got axis [", join(axes), "] of ", input);
     for (int i = 0; i < input.rank(); ++i)
       if (i != axes[0]) to_end_.push_back(i);
     to_end_.push_back(axes[0]);
@@ -26,11 +31,13 @@ class Affine : public Layer {
     if (center_) beta_ = add_weight("beta", {features_}, zeros_of);
   }
   Tensor call(const Tensor& x, bool training) final {
-    if (x.rank() != static_cast<int>(to_end_.size())) fail(ErrorCode::shape_mismatch, "layer '", name(), "' was built for ", to_end_.size(), " axes, got ", x.shape());
+    if (x.rank() != static_cast<int>(to_end_.size()))
+      fail(ErrorCode::shape_mismatch, "layer '", name(), "' was built for ", to_end_.size(), " axes, got ", x.shape());
     const Tensor wide = at_least_float32(x);
     if (std::ranges::is_sorted(to_end_)) return normalized(wide, training);
     Ints back(to_end_.size());
-    for (std::size_t i = 0; i < to_end_.size(); ++i) back[static_cast<std::size_t>(to_end_[i])] = static_cast<std::int64_t>(i);
+    for (std::size_t i = 0; i < to_end_.size(); ++i)
+      back[static_cast<std::size_t>(to_end_[i])] = static_cast<std::int64_t>(i);
     return transpose(normalized(transpose(wide, to_end_), training), back);
   }
   /// Of [batch, …, features].
@@ -50,7 +57,9 @@ class Affine : public Layer {
 class BatchNormalizationLayer final : public Affine {
  public:
   explicit BatchNormalizationLayer(const LayerConfig& config)
-      : Affine(config), momentum_(config.real("momentum", 0.99)), synchronized_(config.flag("synchronized", false)) {
+      : Affine(config),
+        momentum_(config.real("momentum", 0.99)),
+        synchronized_(config.flag("synchronized", false)) {
     config.require("renorm", false);
   }
 
@@ -69,7 +78,9 @@ class BatchNormalizationLayer final : public Affine {
   }
   Tensor normalized(const Tensor& x, bool training) override {
     const Tensor gamma = this->gamma(x.dtype()), beta = this->beta(x.dtype());
-    if (!training || !trainable()) return batch_normalization(x, in_float(*mean_, x.dtype()), in_float(*variance_, x.dtype()), beta, gamma, epsilon_);
+    if (!training || !trainable())
+      return batch_normalization(x, in_float(*mean_, x.dtype()), in_float(*variance_, x.dtype()), beta, gamma,
+                                 epsilon_);
     const ReplicaContext* replica = synchronized_ ? get_replica_context() : nullptr;
     if (mask_.defined() || replica) {
       const auto [mean, variance] = moments(x, replica);
@@ -121,14 +132,17 @@ class LayerNormalizationLayer final : public Affine {
   explicit LayerNormalizationLayer(const LayerConfig& config) : Affine(config) { config.require("rms_scaling", false); }
 
  private:
-  Tensor normalized(const Tensor& x, bool) override { return layer_normalization(x, gamma(x.dtype()), beta(x.dtype()), epsilon_); }
+  Tensor normalized(const Tensor& x, bool) override {
+    return layer_normalization(x, gamma(x.dtype()), beta(x.dtype()), epsilon_);
+  }
 };
 
 /// A weight along some axes, shaped so that it goes with the input.
 struct AlongAxes {
   AlongAxes(const LayerConfig& config, const Shape& input) : axes(axes_of(config, "axis", input.rank())) {
     std::vector<std::int64_t> sizes, one_elsewhere(static_cast<std::size_t>(input.rank()), 1);
-    for (const std::int64_t axis : axes) sizes.push_back(one_elsewhere[static_cast<std::size_t>(axis)] = input[static_cast<int>(axis)]);
+    for (const std::int64_t axis : axes)
+      sizes.push_back(one_elsewhere[static_cast<std::size_t>(axis)] = input[static_cast<int>(axis)]);
     shape = Shape(std::span<const std::int64_t>(sizes));
     broadcast = Shape(std::span<const std::int64_t>(one_elsewhere));
   }
@@ -151,7 +165,8 @@ class AxesNormalization final : public Layer {
     if (config().flag("center", true)) beta_ = add_weight("beta", along_.shape, zeros_of);
   }
   Tensor call(const Tensor& x, bool) override {
-    const Tensor wide = at_least_float32(x), mean = reduce_mean(wide, along_.axes, true), variance = reduce_variance(wide, along_.axes, true);
+    const Tensor wide = at_least_float32(x), mean = reduce_mean(wide, along_.axes, true),
+                 variance = reduce_variance(wide, along_.axes, true);
     Tensor y = (wide - mean) * rsqrt(variance + config().real("epsilon", 1e-3));
     if (gamma_) y = y * along_.spread(*gamma_, y.dtype());
     return beta_ ? y + along_.spread(*beta_, y.dtype()) : y;
@@ -172,9 +187,11 @@ class GroupNormalizationLayer final : public Affine {
 
  private:
   Tensor normalized(const Tensor& x, bool) override {
-    const std::int64_t channels = x.shape()[-1], asked = config().integer("groups", 32), groups = asked == -1 ? channels : asked;
+    const std::int64_t channels = x.shape()[-1], asked = config().integer("groups", 32),
+                       groups = asked == -1 ? channels : asked;
     if (groups < 1 || channels % groups) config().refuse(groups, " groups do not divide ", channels, " channels");
-    const Tensor grouped = reshape(x, Ints{x.shape()[0], -1, groups, channels / groups});  // [batch, positions, groups, channels of one]
+    const Tensor grouped =
+        reshape(x, Ints{x.shape()[0], -1, groups, channels / groups});  // [batch, positions, groups, channels of one]
     const Tensor mean = reduce_mean(grouped, {1, 3}, true), variance = reduce_variance(grouped, {1, 3}, true);
     return reshape((grouped - mean) * rsqrt(variance + epsilon_), x.shape()) * gamma(x.dtype()) + beta(x.dtype());
   }
@@ -191,7 +208,8 @@ class RMSNormalizationLayer final : public Layer {
   }
   Tensor call(const Tensor& x, bool) override {
     const Tensor wide = at_least_float32(x);
-    return wide * rsqrt(reduce_mean(square(wide), along_.axes, true) + config().real("epsilon", 1e-6)) * along_.spread(*scale_, wide.dtype());
+    return wide * rsqrt(reduce_mean(square(wide), along_.axes, true) + config().real("epsilon", 1e-6)) *
+           along_.spread(*scale_, wide.dtype());
   }
   AlongAxes along_;
   std::optional<Variable> scale_;

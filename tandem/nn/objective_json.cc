@@ -57,7 +57,9 @@ void each_metric_argument(Arguments& a, F&& with) {
 }
 
 bool read(const Json& json, double& out) { return json.is_number() && (out = json.get<double>(), true); }
-bool read(const Json& json, std::int64_t& out) { return json.is_number_integer() && (out = json.get<std::int64_t>(), true); }
+bool read(const Json& json, std::int64_t& out) {
+  return json.is_number_integer() && (out = json.get<std::int64_t>(), true);
+}
 bool read(const Json& json, bool& out) { return json.is_boolean() && (out = json.get<bool>(), true); }
 bool read(const Json& json, std::string& out) { return json.is_string() && (out = json.get<std::string>(), true); }
 template <class T>
@@ -66,7 +68,8 @@ bool read(const Json& json, std::vector<T>& out) {
   T one{};
   if (json.is_object()) {  // {"class_name": "__tensor__", "config": {"value": […]}}
     const auto config = json.find("config");
-    return config != json.end() && config->is_object() && config->contains("value") && (*config)["value"].is_array() && read((*config)["value"], out);
+    return config != json.end() && config->is_object() && config->contains("value") && (*config)["value"].is_array() &&
+           read((*config)["value"], out);
   }
   if (!json.is_array()) return read(json, one) && (out.push_back(one), true);
   for (const Json& item : json) {
@@ -109,7 +112,8 @@ Json written(const Arguments& arguments, Each each) {
   each(arguments, [&](const char* key, const auto& field) {
     const Json value = as_json(field);
     if (value == defaults[key]) return;
-    config[key] = std::string_view(key) == "axis" && value.size() == 1 ? value[0] : value;  // Keras' losses want a number
+    config[key] =
+        std::string_view(key) == "axis" && value.size() == 1 ? value[0] : value;  // Keras' losses want a number
   });
   return config;
 }
@@ -128,7 +132,9 @@ std::optional<LossConfig> loss_from_json(const Json& json) {
   if (!given || !look_up_loss(given->name)) return std::nullopt;
   LossConfig loss(given->name);
   if (!given->has_config) return loss;
-  if (!read_arguments(given->config, loss.arguments, kLossArguments, {"name", "dtype", "fn"}) || loss.arguments.reduction == "none") return std::nullopt;
+  if (!read_arguments(given->config, loss.arguments, kLossArguments, {"name", "dtype", "fn"}) ||
+      loss.arguments.reduction == "none")
+    return std::nullopt;
   return loss;
 }
 
@@ -148,7 +154,8 @@ std::optional<MetricConfig> metric_from_json(const Json& json) {
   MetricArguments arguments;
   if (!read_arguments(given->config, arguments, kMetricArguments, {"dtype", "fn"})) return std::nullopt;
   // None is a value of its own here.
-  if (given->config.contains("class_aggregation") && given->config["class_aggregation"].is_null()) arguments.class_aggregation = "";
+  if (given->config.contains("class_aggregation") && given->config["class_aggregation"].is_null())
+    arguments.class_aggregation = "";
   return MetricConfig(given->name, std::move(arguments));
 }
 

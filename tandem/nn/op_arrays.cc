@@ -12,7 +12,9 @@ namespace tandem {
 namespace {
 
 Shape shape_of(const Ints& sizes) { return Shape(std::span<const std::int64_t>(sizes.data(), sizes.size())); }
-Tensor whole_numbers(const std::vector<std::int32_t>& values) { return Tensor::from(values, Shape{static_cast<std::int64_t>(values.size())}); }
+Tensor whole_numbers(const std::vector<std::int32_t>& values) {
+  return Tensor::from(values, Shape{static_cast<std::int64_t>(values.size())});
+}
 /// An argument that is an integer or a list of them.
 Ints one_or_more(const KerasCall& call, std::string_view key) {
   if (!call.config.has(key)) call.config.refuse("'", key, "' is missing");
@@ -42,7 +44,9 @@ Tensor expanded(const KerasCall& call) {
 Tensor swapped(const KerasCall& call) {
   Ints order(static_cast<std::size_t>(call.x().rank()));
   std::iota(order.begin(), order.end(), 0);
-  const auto place = [&](const char* key) { return static_cast<std::size_t>(normalize_axis("swapaxes", call.config.integer(key), call.x().rank())); };
+  const auto place = [&](const char* key) {
+    return static_cast<std::size_t>(normalize_axis("swapaxes", call.config.integer(key), call.x().rank()));
+  };
   std::swap(order[place("axis1")], order[place("axis2")]);
   return transpose(call.x(), order);
 }
@@ -50,7 +54,8 @@ Tensor swapped(const KerasCall& call) {
 Tensor moved(const KerasCall& call) {
   const int rank = call.x().rank();
   Ints from = one_or_more(call, "source"), to = one_or_more(call, "destination");
-  if (from.size() != to.size()) call.config.refuse("source and destination must name equally many axes, got ", from.size(), " and ", to.size());
+  if (from.size() != to.size())
+    call.config.refuse("source and destination must name equally many axes, got ", from.size(), " and ", to.size());
   Ints order(static_cast<std::size_t>(rank), -1);
   for (std::size_t i = 0; i < from.size(); ++i) {
     from[i] = normalize_axis("moveaxis", from[i], rank);
@@ -75,7 +80,8 @@ Tensor rotated(const KerasCall& call) {
   std::swap(order[static_cast<std::size_t>(axes[0])], order[static_cast<std::size_t>(axes[1])]);
   if (quarters == 0) return call.x();
   if (quarters == 2) return reverse(call.x(), axes);
-  return quarters == 1 ? transpose(reverse(call.x(), {axes[1]}), order) : reverse(transpose(call.x(), order), {axes[1]});
+  return quarters == 1 ? transpose(reverse(call.x(), {axes[1]}), order)
+                       : reverse(transpose(call.x(), order), {axes[1]});
 }
 
 // --- Joining and dividing ---
@@ -101,11 +107,13 @@ Tensor joined(const KerasCall& call) {
 
 /// Sizes of the parts: so many equal ones, or between the places where it is cut.
 Ints part_sizes(const KerasCall& call, std::int64_t size, bool uneven) {
-  const bool counted = !call.config.has("indices_or_sections") || !call.config.json().value["indices_or_sections"].is_array();
+  const bool counted =
+      !call.config.has("indices_or_sections") || !call.config.json().value["indices_or_sections"].is_array();
   Ints sizes;
   if (counted) {
     const std::int64_t count = call.config.integer("indices_or_sections");
-    if (count < 1 || count > kMostCopies || (!uneven && size % count)) call.config.refuse("an axis of size ", size, " does not divide into ", count, " equal parts");
+    if (count < 1 || count > kMostCopies || (!uneven && size % count))
+      call.config.refuse("an axis of size ", size, " does not divide into ", count, " equal parts");
     for (std::int64_t i = 0; i < count; ++i) sizes.push_back(size / count + (i < size % count));
     return sizes;
   }
@@ -131,7 +139,8 @@ Tensors divided(const KerasCall& call, int axis, bool uneven = false) {
 Tensors unstacked(const KerasCall& call) {
   const int axis = call.axis(0);
   Tensors parts;
-  for (std::int64_t i = 0; i < call.x().shape()[axis]; ++i) parts.push_back(squeeze(part_of(call.x(), axis, i, 1), {axis}));
+  for (std::int64_t i = 0; i < call.x().shape()[axis]; ++i)
+    parts.push_back(squeeze(part_of(call.x(), axis, i, 1), {axis}));
   return parts;
 }
 
@@ -144,8 +153,10 @@ Tensor tiled(const KerasCall& call) {
   const int first = x.rank() - static_cast<int>(repeats.size());
   for (std::size_t i = 0; i < repeats.size(); ++i) {
     const int axis = first + static_cast<int>(i);
-    if (repeats[i] < 0 || repeats[i] > kMostCopies) call.config.refuse("repeats must be from 0 to ", kMostCopies, ", got ", repeats[i]);
-    if (repeats[i] != 1) x = repeats[i] ? concat(Tensors(static_cast<std::size_t>(repeats[i]), x), axis) : part_of(x, axis, 0, 0);
+    if (repeats[i] < 0 || repeats[i] > kMostCopies)
+      call.config.refuse("repeats must be from 0 to ", kMostCopies, ", got ", repeats[i]);
+    if (repeats[i] != 1)
+      x = repeats[i] ? concat(Tensors(static_cast<std::size_t>(repeats[i]), x), axis) : part_of(x, axis, 0, 0);
   }
   return x;
 }
@@ -156,10 +167,12 @@ Tensor repeated(const KerasCall& call) {
   const std::int64_t size = x.shape()[axis];
   Ints counts = one_or_more(call, "repeats");
   if (counts.size() == 1) counts.assign(static_cast<std::size_t>(size), counts[0]);
-  if (static_cast<std::int64_t>(counts.size()) != size) call.config.refuse(counts.size(), " repeats do not fit an axis of size ", size);
+  if (static_cast<std::int64_t>(counts.size()) != size)
+    call.config.refuse(counts.size(), " repeats do not fit an axis of size ", size);
   std::vector<std::int32_t> rows;
   for (const std::int64_t count : counts)
-    if (count < 0 || count > kMostCopies) call.config.refuse("repeats must be from 0 to ", kMostCopies, ", got ", count);
+    if (count < 0 || count > kMostCopies)
+      call.config.refuse("repeats must be from 0 to ", kMostCopies, ", got ", count);
   for (std::size_t i = 0; i < counts.size(); ++i)
     for (std::int64_t k = 0; k < counts[i]; ++k) rows.push_back(static_cast<std::int32_t>(i));
   return gather(x, whole_numbers(rows), axis);
@@ -221,7 +234,9 @@ Tensor item(const KerasCall& call) {
   if (call.args.size() != 2) call.config.refuse("x[…] needs one index, got ", shown(call.args));
   const Json one = Json::array({call.args[1]});
   const Json& keys = call.args[1].is_array() ? call.args[1] : one;
-  const auto is_ellipsis = [](const Json& key) { return key.is_object() && key.value("class_name", "") == "__ellipsis__"; };
+  const auto is_ellipsis = [](const Json& key) {
+    return key.is_object() && key.value("class_name", "") == "__ellipsis__";
+  };
   const Shape& shape = call.x().shape();
   const auto taken = std::ranges::count_if(keys, [&](const Json& key) { return !key.is_null() && !is_ellipsis(key); });
   Ints begin, count, step, result;  // `result` is the shape without the axes that numbers picked
@@ -245,7 +260,8 @@ Tensor item(const KerasCall& call) {
     const std::int64_t size = shape[static_cast<int>(begin.size())];
     if (key.is_number_integer()) {
       const std::int64_t at = key.get<std::int64_t>() < 0 ? key.get<std::int64_t>() + size : key.get<std::int64_t>();
-      if (at < 0 || at >= size) call.config.refuse("index ", key.get<std::int64_t>(), " is outside an axis of size ", size);
+      if (at < 0 || at >= size)
+        call.config.refuse("index ", key.get<std::int64_t>(), " is outside an axis of size ", size);
       take({at, 1, 1}, false);
     } else if (key.is_object() && key.value("class_name", "") == "__slice__" && key.contains("config")) {
       take(sliced_part(call, key, size), true);
@@ -254,7 +270,8 @@ Tensor item(const KerasCall& call) {
     }
   }
   rest(shape.rank() - static_cast<std::int64_t>(begin.size()));
-  return reshape(strided_slice(call.x(), begin, count, step), Shape(std::span<const std::int64_t>(result.data(), result.size())));
+  return reshape(strided_slice(call.x(), begin, count, step),
+                 Shape(std::span<const std::int64_t>(result.data(), result.size())));
 }
 
 Tensor taken(const KerasCall& call) {
@@ -289,7 +306,8 @@ Tensor triangle(const KerasCall& call) {
 
 Tensor selected(const KerasCall& call) {
   const std::size_t count = call.args.empty() || !call.args[0].is_array() ? 0 : call.args[0].size();
-  if (!count || call.inputs.size() != 2 * count + 1) call.config.refuse("as many choices as conditions and a default are needed, got ", call.inputs.size(), " operands");
+  if (!count || call.inputs.size() != 2 * count + 1)
+    call.config.refuse("as many choices as conditions and a default are needed, got ", call.inputs.size(), " operands");
   Tensor chosen = call.inputs.back();
   for (std::size_t i = count; i-- > 0;) {
     const auto [here, otherwise] = promoted(call.inputs[count + i], chosen);
@@ -347,36 +365,74 @@ Tensor hot(const KerasCall& call, std::int64_t axis) {
 }
 
 constexpr KerasFunction kRecords[] = {
-    {"Reshape", reshaped}, {"ExpandDims", expanded}, {"Swapaxes", swapped}, {"Moveaxis", moved}, {"Rot90", rotated},
+    {"Reshape", reshaped},
+    {"ExpandDims", expanded},
+    {"Swapaxes", swapped},
+    {"Moveaxis", moved},
+    {"Rot90", rotated},
     {"Ravel", [](const KerasCall& c) { return reshape(c.x(), Ints{-1}); }},
     {"Squeeze", [](const KerasCall& c) { return squeeze(c.x(), c.axes()); }},
     {"Transpose", [](const KerasCall& c) { return transpose(c.x(), c.config.ints("axes", 0, Ints{})); }},
     {"BroadcastTo", [](const KerasCall& c) { return broadcast_to(c.x(), shape_of(c.config.ints("shape"))); }},
-    {"Flip", [](const KerasCall& c) { Ints axes = c.axes(); if (axes.empty()) { axes.resize(static_cast<std::size_t>(c.x().rank())); std::iota(axes.begin(), axes.end(), 0); } return reverse(c.x(), axes); }},
+    {"Flip",
+     [](const KerasCall& c) {
+       Ints axes = c.axes();
+       if (axes.empty()) {
+         axes.resize(static_cast<std::size_t>(c.x().rank()));
+         std::iota(axes.begin(), axes.end(), 0);
+       }
+       return reverse(c.x(), axes);
+     }},
     {"Fliplr", [](const KerasCall& c) { return reverse(c.x(), {1}); }},
     {"Flipud", [](const KerasCall& c) { return reverse(c.x(), {0}); }},
-    {"Stack", stacked}, {"Hstack", joined<1, 1>}, {"Vstack", joined<0, 2>}, {"Dstack", joined<2, 3>},
+    {"Stack", stacked},
+    {"Hstack", joined<1, 1>},
+    {"Vstack", joined<0, 2>},
+    {"Dstack", joined<2, 3>},
     {"Concatenate", [](const KerasCall& c) { return concat(c.inputs, c.config.integer("axis", 0)); }},
-    {"Append", [](const KerasCall& c) { return c.config.has("axis") ? concat(c.inputs, c.axis()) : concat({reshape(c.x(), Ints{-1}), reshape(c.input(1), Ints{-1})}, 0); }},
+    {"Append",
+     [](const KerasCall& c) {
+       return c.config.has("axis") ? concat(c.inputs, c.axis())
+                                   : concat({reshape(c.x(), Ints{-1}), reshape(c.input(1), Ints{-1})}, 0);
+     }},
     {"Split", [](const KerasCall& c) { return divided(c, c.axis(0)); }},
     {"ArraySplit", [](const KerasCall& c) { return divided(c, c.axis(0), true); }},
     {"Hsplit", [](const KerasCall& c) { return divided(c, c.x().rank() == 1 ? 0 : 1); }},
     {"Vsplit", [](const KerasCall& c) { return divided(c, 0); }},
     {"Dsplit", [](const KerasCall& c) { return divided(c, 2); }},
-    {"Unstack", unstacked}, {"Tile", tiled}, {"Repeat", repeated}, {"Pad", padded}, {"Roll", rolled},
-    {"GetItem", item}, {"Take", taken}, {"TakeAlongAxis", taken_along}, {"Tril", triangle<true>}, {"Triu", triangle<false>},
-    {"Select", selected}, {"Where", chosen}, {"Slice", sliced}, {"FullLike", full_like},
-    {"ScatterUpdate", [](const KerasCall& c) { return tensor_scatter_nd_update(c.x(), cast(c.operand(1), DType::i32), cast(c.operand(2), c.x().dtype())); }},
+    {"Unstack", unstacked},
+    {"Tile", tiled},
+    {"Repeat", repeated},
+    {"Pad", padded},
+    {"Roll", rolled},
+    {"GetItem", item},
+    {"Take", taken},
+    {"TakeAlongAxis", taken_along},
+    {"Tril", triangle<true>},
+    {"Triu", triangle<false>},
+    {"Select", selected},
+    {"Where", chosen},
+    {"Slice", sliced},
+    {"FullLike", full_like},
+    {"ScatterUpdate",
+     [](const KerasCall& c) {
+       return tensor_scatter_nd_update(c.x(), cast(c.operand(1), DType::i32), cast(c.operand(2), c.x().dtype()));
+     }},
     {"OnesLike", [](const KerasCall& c) { return cast(ones_like(c.x()), c.dtype_or(c.x().dtype())); }},
     {"ZerosLike", [](const KerasCall& c) { return cast(zeros_like(c.x()), c.dtype_or(c.x().dtype())); }},
     {"EmptyLike", [](const KerasCall& c) { return cast(zeros_like(c.x()), c.dtype_or(c.x().dtype())); }},
     {"Sort", [](const KerasCall& c) { return sorted_along(c, sort); }},
     {"Argsort", [](const KerasCall& c) { return cast(sorted_along(c, argsort), DType::i32); }},
-    {"TopK", greatest}, {"InTopK", is_in_top},
+    {"TopK", greatest},
+    {"InTopK", is_in_top},
     {"Digitize", [](const KerasCall& c) { return places_in(cast(c.operand(1), c.x().dtype()), c.x(), true); }},
-    {"SearchSorted", [](const KerasCall& c) { return places_in(c.operand(0), c.operand(1), c.config.text("side", "left") == "right"); }},
+    {"SearchSorted",
+     [](const KerasCall& c) {
+       return places_in(c.operand(0), c.operand(1), c.config.text("side", "left") == "right");
+     }},
     {"OneHot", [](const KerasCall& c) { return hot(c, c.config.integer("axis", -1)); }},
-    {"MultiHot", [](const KerasCall& c) { return reduce_max(hot(c, c.config.integer("axis", -1)), {c.x().rank() > 1 ? 1 : 0}); }},
+    {"MultiHot",
+     [](const KerasCall& c) { return reduce_max(hot(c, c.config.integer("axis", -1)), {c.x().rank() > 1 ? 1 : 0}); }},
 };
 
 }  // namespace

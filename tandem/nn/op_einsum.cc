@@ -38,11 +38,13 @@ Lettered summed(const Lettered& x, const std::string& needed) {
 Lettered multiplied(const Lettered& a, const Lettered& b, const std::string& needed) {
   std::string batch, inner, rows, columns;
   Ints sizes;
-  for (const char letter : a.letters) (!b.has(letter) ? rows : needed.find(letter) == std::string::npos ? inner : batch) += letter;
+  for (const char letter : a.letters)
+    (!b.has(letter) ? rows : needed.find(letter) == std::string::npos ? inner : batch) += letter;
   for (const char letter : b.letters)
     if (!a.has(letter)) columns += letter;
   const auto count = [](const Lettered& x, const std::string& letters) {
-    return std::accumulate(letters.begin(), letters.end(), std::int64_t{1}, [&](std::int64_t n, char letter) { return n * x.size(letter); });
+    return std::accumulate(letters.begin(), letters.end(), std::int64_t{1},
+                           [&](std::int64_t n, char letter) { return n * x.size(letter); });
   };
   const auto matrix = [&](const Lettered& x, const std::string& first, const std::string& second) {
     return reshape(ordered(x, batch + first + second).tensor, Ints{count(x, batch), count(x, first), count(x, second)});
@@ -53,7 +55,8 @@ Lettered multiplied(const Lettered& a, const Lettered& b, const std::string& nee
   return {reshape(product, Shape(std::span<const std::int64_t>(sizes.data(), sizes.size()))), batch + rows + columns};
 }
 
-/// Axes of size 1 that others broadcast, named by "...", do not multiply as matrices: they are dropped, the others' stay.
+/// Axes of size 1 that others broadcast, named by "...", do not multiply as matrices: they are dropped, the others'
+/// stay.
 Lettered without_ones(Lettered x, const std::map<char, std::int64_t>& sizes) {
   Ints ones;
   std::string left;
@@ -75,9 +78,11 @@ std::string spelled(const LayerConfig& config, std::string text, int rank) {
     const auto hidden = static_cast<std::size_t>(std::max(0, rank - static_cast<int>(text.size()) + 3));
     text.replace(dots, 3, std::string(kHidden.substr(kHidden.size() - std::min(hidden, kHidden.size()))));
   }
-  if (static_cast<int>(text.size()) != rank) config.refuse("'", text, "' names ", text.size(), " axes, the operand has ", rank);
+  if (static_cast<int>(text.size()) != rank)
+    config.refuse("'", text, "' names ", text.size(), " axes, the operand has ", rank);
   for (const char letter : text)
-    if (std::ranges::count(text, letter) > 1) config.refuse("an operand that has a letter twice is not supported in C++, got '", text, "'");
+    if (std::ranges::count(text, letter) > 1)
+      config.refuse("an operand that has a letter twice is not supported in C++, got '", text, "'");
   return text;
 }
 
@@ -86,7 +91,8 @@ std::string spelled(const LayerConfig& config, std::string text, int rank) {
 Tensor einsum_of(const LayerConfig& config, std::string equation, const Tensors& operands) {
   std::erase(equation, ' ');
   const std::size_t arrow = equation.find("->");
-  std::string left = equation.substr(0, arrow) + ",", result = arrow == std::string::npos ? "" : equation.substr(arrow + 2), hidden;
+  std::string left = equation.substr(0, arrow) + ",",
+              result = arrow == std::string::npos ? "" : equation.substr(arrow + 2), hidden;
   std::vector<Lettered> rest;
   std::map<char, std::int64_t> sizes;
   for (std::size_t at = 0; at < left.size() && rest.size() < operands.size(); at = left.find(',', at) + 1) {
@@ -95,12 +101,14 @@ Tensor einsum_of(const LayerConfig& config, std::string equation, const Tensors&
     for (const char letter : rest.back().letters) {
       std::int64_t& size = sizes.try_emplace(letter, 1).first->second;
       const std::int64_t own = rest.back().size(letter);
-      if (own != size && own != 1 && size != 1) config.refuse("'", letter, "' has the sizes ", size, " and ", own, " in '", equation, "'");
+      if (own != size && own != 1 && size != 1)
+        config.refuse("'", letter, "' has the sizes ", size, " and ", own, " in '", equation, "'");
       size = std::max(size, own);
       if (kHidden.find(letter) != std::string_view::npos && hidden.find(letter) == std::string::npos) hidden += letter;
     }
   }
-  if (rest.size() != operands.size() || rest.empty() || std::ranges::count(left, ',') != static_cast<std::ptrdiff_t>(operands.size()))
+  if (rest.size() != operands.size() || rest.empty() ||
+      std::ranges::count(left, ',') != static_cast<std::ptrdiff_t>(operands.size()))
     config.refuse("'", equation, "' is not for ", operands.size(), " operands");
   std::ranges::sort(hidden);
   if (const std::size_t dots = result.find("..."); dots != std::string::npos) result.replace(dots, 3, hidden);
@@ -117,14 +125,17 @@ Tensor einsum_of(const LayerConfig& config, std::string equation, const Tensors&
     for (std::size_t i = 2; i < rest.size(); ++i) needed += rest[i].letters;
     if (rest.size() == 1) return ordered(summed(rest[0], result), result).tensor;
     const auto [a, b] = promoted(rest[0].tensor, rest[1].tensor);
-    const Lettered first = summed({a, rest[0].letters}, needed + rest[1].letters), second = summed({b, rest[1].letters}, needed + rest[0].letters);
+    const Lettered first = summed({a, rest[0].letters}, needed + rest[1].letters),
+                   second = summed({b, rest[1].letters}, needed + rest[0].letters);
     rest[1] = multiplied(first, second, needed);
     rest.erase(rest.begin());
   }
 }
 
 Tensor tensordot_of(const Tensor& x, const Ints& axes_of_x, const Tensor& y, const Ints& axes_of_y) {
-  if (axes_of_x.size() != axes_of_y.size()) fail(ErrorCode::invalid_argument, "tensordot: as many axes of both are needed, got ", axes_of_x.size(), " and ", axes_of_y.size());
+  if (axes_of_x.size() != axes_of_y.size())
+    fail(ErrorCode::invalid_argument, "tensordot: as many axes of both are needed, got ", axes_of_x.size(), " and ",
+         axes_of_y.size());
   Lettered a{x, {}}, b{y, {}};
   std::string result;
   char next = 'a';
@@ -133,7 +144,9 @@ Tensor tensordot_of(const Tensor& x, const Ints& axes_of_x, const Tensor& y, con
   for (std::size_t i = 0; i < axes_of_x.size(); ++i) {
     const char letter = a.letters[static_cast<std::size_t>(axes_of_x[i])];
     b.letters[static_cast<std::size_t>(axes_of_y[i])] = letter;
-    if (a.size(letter) != b.size(letter)) fail(ErrorCode::shape_mismatch, "tensordot: the summed axes of ", x.shape(), " and ", y.shape(), " differ in size");
+    if (a.size(letter) != b.size(letter))
+      fail(ErrorCode::shape_mismatch, "tensordot: the summed axes of ", x.shape(), " and ", y.shape(),
+           " differ in size");
   }
   for (const char letter : a.letters)
     if (!b.has(letter)) result += letter;

@@ -6,7 +6,8 @@
 
 namespace tandem {
 
-/// The op that `config` names, called with `args` and, by name, `named`: in place of each tensor its description, else numbers and slices.
+/// The op that `config` names, called with `args` and, by name, `named`: in place of each tensor its description, else
+/// numbers and slices.
 LayerPtr make_op_layer(const LayerConfig& config, const Json& args, const Json& named = Json::object());
 
 }  // namespace tandem

@@ -45,7 +45,8 @@ Tensor tensordot(const KerasCall& call) {
   };
   if (axes.is_number_integer()) {
     const auto count = axes.get<int>();
-    if (count < 0 || count > a.rank() || count > b.rank()) call.config.refuse("axes must be between 0 and the ranks of both, got ", count);
+    if (count < 0 || count > a.rank() || count > b.rank())
+      call.config.refuse("axes must be between 0 and the ranks of both, got ", count);
     for (int i = 0; i < count; ++i) of_a.push_back(a.rank() - count + i), of_b.push_back(i);
   } else if (axes.is_array() && axes.size() == 2) {
     note(axes[0], a.rank(), of_a), note(axes[1], b.rank(), of_b);
@@ -107,7 +108,8 @@ Tensor standardized(const KerasCall& call) {
 
 Tensor by_mean_square(const KerasCall& call) {
   const Tensor x = as_float(call.x());
-  const Tensor y = x * rsqrt(reduce_mean(square(x), axes_of(call.config, "axis", x.rank()), true) + call.config.real("epsilon", kEpsilon));
+  const Tensor y = x * rsqrt(reduce_mean(square(x), axes_of(call.config, "axis", x.rank()), true) +
+                             call.config.real("epsilon", kEpsilon));
   const Tensor scale = call.optional(1, "scale");
   return scale.defined() ? y * scale : y;
 }
@@ -120,7 +122,8 @@ Tensor by_batch(const KerasCall& call) {
     const Tensor given = call.optional(place, name);
     return given.defined() ? reshape(given, shape) : given;
   };
-  const Tensor mean = along(1, "mean"), variance = along(2, "variance"), offset = along(3, "offset"), scale = along(4, "scale");
+  const Tensor mean = along(1, "mean"), variance = along(2, "variance"), offset = along(3, "offset"),
+               scale = along(4, "scale");
   if (!mean.defined() || !variance.defined()) call.config.refuse("mean and variance are needed");
   const Tensor factor = rsqrt(variance + call.config.real("epsilon", 1e-3));
   Tensor y = (call.x() - mean) * (scale.defined() ? factor * scale : factor);
@@ -128,7 +131,8 @@ Tensor by_batch(const KerasCall& call) {
 }
 
 Tensor attended(const KerasCall& call) {
-  if (call.config.has("attn_logits_soft_cap")) call.config.refuse("the argument attn_logits_soft_cap is not supported in C++");
+  if (call.config.has("attn_logits_soft_cap"))
+    call.config.refuse("the argument attn_logits_soft_cap is not supported in C++");
   AttentionOptions options;
   constexpr double kOutOfSight = -1e9;
   const Tensor bias = call.optional(3, "bias"), mask = call.optional(4, "mask");
@@ -162,15 +166,39 @@ Tensor grey(const KerasCall& call) {
 }
 
 constexpr KerasFunction kRecords[] = {
-    {"Matmul", product}, {"Dot", dot}, {"Inner", inner}, {"Tensordot", tensordot}, {"Einsum", einsum},
-    {"Outer", [](const KerasCall& c) { const auto [a, b] = promoted(c.input(0), c.input(1)); return reshape(a, Ints{-1, 1}) * reshape(b, Ints{1, -1}); }},
-    {"Vdot", [](const KerasCall& c) { const auto [a, b] = promoted(c.input(0), c.input(1)); return reduce_sum(reshape(a, Ints{-1}) * reshape(b, Ints{-1})); }},
-    {"Det", [](const KerasCall& c) { return det(c.x()); }}, {"Inv", [](const KerasCall& c) { return inverse(c.x()); }},
-    {"Cholesky", [](const KerasCall& c) { c.config.require("upper", false); return cholesky(c.x()); }},
+    {"Matmul", product},
+    {"Dot", dot},
+    {"Inner", inner},
+    {"Tensordot", tensordot},
+    {"Einsum", einsum},
+    {"Outer",
+     [](const KerasCall& c) {
+       const auto [a, b] = promoted(c.input(0), c.input(1));
+       return reshape(a, Ints{-1, 1}) * reshape(b, Ints{1, -1});
+     }},
+    {"Vdot",
+     [](const KerasCall& c) {
+       const auto [a, b] = promoted(c.input(0), c.input(1));
+       return reduce_sum(reshape(a, Ints{-1}) * reshape(b, Ints{-1}));
+     }},
+    {"Det", [](const KerasCall& c) { return det(c.x()); }},
+    {"Inv", [](const KerasCall& c) { return inverse(c.x()); }},
+    {"Cholesky",
+     [](const KerasCall& c) {
+       c.config.require("upper", false);
+       return cholesky(c.x());
+     }},
     {"Solve", [](const KerasCall& c) { return solve(c.input(0), c.input(1)); }},
-    {"MaxPool", [](const KerasCall& c) { return pooled(c, max_pool1d, max_pool2d); }}, {"AveragePool", [](const KerasCall& c) { return pooled(c, avg_pool1d, avg_pool2d); }},
-    {"Conv", convolved}, {"DepthwiseConv", convolved}, {"LayerNorm", standardized}, {"RMSNorm", by_mean_square}, {"BatchNorm", by_batch},
-    {"DotProductAttention", attended}, {"Resize", resized}, {"RGBToGrayscale", grey},
+    {"MaxPool", [](const KerasCall& c) { return pooled(c, max_pool1d, max_pool2d); }},
+    {"AveragePool", [](const KerasCall& c) { return pooled(c, avg_pool1d, avg_pool2d); }},
+    {"Conv", convolved},
+    {"DepthwiseConv", convolved},
+    {"LayerNorm", standardized},
+    {"RMSNorm", by_mean_square},
+    {"BatchNorm", by_batch},
+    {"DotProductAttention", attended},
+    {"Resize", resized},
+    {"RGBToGrayscale", grey},
 };
 
 }  // namespace

@@ -22,7 +22,8 @@ Tensor smoothly_reduced(const KerasCall& call) {
 /// Bools and small integers are added up and multiplied as int32.
 template <Reduction kOp>
 Tensor added_up(const KerasCall& call) {
-  const bool small = call.x().dtype() == DType::boolean || (is_integer(call.x().dtype()) && dtype_size(call.x().dtype()) < 4);
+  const bool small =
+      call.x().dtype() == DType::boolean || (is_integer(call.x().dtype()) && dtype_size(call.x().dtype()) < 4);
   return kOp(small ? cast(call.x(), DType::i32) : call.x(), call.axes(), call.keeps());
 }
 template <Reduction kOp>
@@ -66,7 +67,8 @@ Tensor averaged(const KerasCall& call) {
 /// What stands at the part `q` of the sorted elements.
 Tensor quantile_of(const KerasCall& call, double q, std::string_view method) {
   const bool all = !call.config.has("axis");
-  if (!all && call.axes().size() != 1) call.config.refuse("one axis is supported in C++, got ", shown(call.config.json().value.at("axis")));
+  if (!all && call.axes().size() != 1)
+    call.config.refuse("one axis is supported in C++, got ", shown(call.config.json().value.at("axis")));
   const int axis = all ? 0 : static_cast<int>(call.axes()[0]);
   const Tensor x = as_float(call.x());
   const Tensor row = sort(all ? reshape(x, Ints{-1}) : with_last(x, axis));
@@ -74,13 +76,16 @@ Tensor quantile_of(const KerasCall& call, double q, std::string_view method) {
   const double place = q * static_cast<double>(size - 1);
   const double nearest = std::nearbyint(place);
   const auto at = [&](double index) { return part_of(row, -1, static_cast<std::int64_t>(index), 1); };
-  if (!(q >= 0 && q <= 1) || size < 1) call.config.refuse("q must be between 0 and 1 and the axis not empty, got ", q, " and ", size);
+  if (!(q >= 0 && q <= 1) || size < 1)
+    call.config.refuse("q must be between 0 and 1 and the axis not empty, got ", q, " and ", size);
   Tensor found;
   if (method == "lower") found = at(std::floor(place));
   else if (method == "higher") found = at(std::ceil(place));
   else if (method == "nearest") found = at(nearest);
   else if (method == "midpoint") found = (at(std::floor(place)) + at(std::ceil(place))) / 2.0;
-  else found = at(std::floor(place)) * (std::ceil(place) == std::floor(place) ? 1.0 : std::ceil(place) - place) + at(std::ceil(place)) * (place - std::floor(place));
+  else
+    found = at(std::floor(place)) * (std::ceil(place) == std::floor(place) ? 1.0 : std::ceil(place) - place) +
+            at(std::ceil(place)) * (place - std::floor(place));
   found = squeeze(found, {row.rank() - 1});
   if (!call.keeps()) return found;
   if (!all) return expand_dims(found, axis);
@@ -95,7 +100,8 @@ Tensor quantile(const KerasCall& call, double unit) {
 }
 
 Tensor norm_of(const Tensor& x, const Json& order, const Ints& axes, bool keeps, const LayerConfig& config) {
-  if (order.is_null() || order == "fro" || (order == 2 && axes.size() < 2)) return sqrt(reduce_sum(square(x), axes, keeps));
+  if (order.is_null() || order == "fro" || (order == 2 && axes.size() < 2))
+    return sqrt(reduce_sum(square(x), axes, keeps));
   if (axes.size() > 1) config.refuse("the norm ", shown(order), " of matrices is not supported in C++");
   if (order == "inf") return reduce_max(abs(x), axes, keeps);
   if (order == "-inf") return reduce_min(abs(x), axes, keeps);
@@ -131,7 +137,8 @@ Tensor area(const KerasCall& call) {
   const Tensor y = as_float(call.x());
   const int axis = call.axis();
   const std::int64_t size = y.shape()[axis];
-  return reduce_sum((part_of(y, axis, 1, size - 1) + part_of(y, axis, 0, size - 1)) * (call.config.real("dx", 1.0) / 2), {axis});
+  return reduce_sum((part_of(y, axis, 1, size - 1) + part_of(y, axis, 0, size - 1)) * (call.config.real("dx", 1.0) / 2),
+                    {axis});
 }
 
 Tensors moments(const KerasCall& call) {
@@ -142,19 +149,49 @@ Tensors moments(const KerasCall& call) {
 
 constexpr double kInfinite = HUGE_VAL;
 constexpr KerasFunction kRecords[] = {
-    {"All", of_bools<reduce_all>}, {"Any", of_bools<reduce_any>}, {"Max", reduced<reduce_max>}, {"Amax", reduced<reduce_max>}, {"Min", reduced<reduce_min>},
-    {"Amin", reduced<reduce_min>}, {"Sum", added_up<reduce_sum>}, {"Prod", added_up<reduce_prod>}, {"Mean", smoothly_reduced<reduce_mean>},
-    {"Std", smoothly_reduced<reduce_std>}, {"Var", smoothly_reduced<reduce_variance>}, {"Logsumexp", smoothly_reduced<reduce_logsumexp>},
-    {"Ptp", [](const KerasCall& c) { return reduce_max(c.x(), c.axes(), c.keeps()) - reduce_min(c.x(), c.axes(), c.keeps()); }},
-    {"Nansum", [](const KerasCall& c) { return without_nan<reduce_sum>(c, 0); }}, {"Nanprod", [](const KerasCall& c) { return without_nan<reduce_prod>(c, 1); }},
-    {"Nanmax", [](const KerasCall& c) { return without_nan<reduce_max>(c, -kInfinite); }}, {"Nanmin", [](const KerasCall& c) { return without_nan<reduce_min>(c, kInfinite); }},
-    {"Nanmean", [](const KerasCall& c) { return without_nan<reduce_sum>(c, 0) / reduce_sum(cast(logical_not(is_nan(as_float(c.x()))), DType::f32), c.axes(), c.keeps()); }},
-    {"CountNonzero", [](const KerasCall& c) { return reduce_sum(cast(cast(c.x(), DType::boolean), DType::i32), c.axes()); }},
-    {"Argmax", place_of<argmax>}, {"Argmin", place_of<argmin>}, {"Cumsum", running<cumsum>}, {"Cumprod", running<cumprod>}, {"Average", averaged},
-    {"Median", [](const KerasCall& c) { return quantile_of(c, 0.5, "linear"); }}, {"Quantile", [](const KerasCall& c) { return quantile(c, 1); }},
+    {"All", of_bools<reduce_all>},
+    {"Any", of_bools<reduce_any>},
+    {"Max", reduced<reduce_max>},
+    {"Amax", reduced<reduce_max>},
+    {"Min", reduced<reduce_min>},
+    {"Amin", reduced<reduce_min>},
+    {"Sum", added_up<reduce_sum>},
+    {"Prod", added_up<reduce_prod>},
+    {"Mean", smoothly_reduced<reduce_mean>},
+    {"Std", smoothly_reduced<reduce_std>},
+    {"Var", smoothly_reduced<reduce_variance>},
+    {"Logsumexp", smoothly_reduced<reduce_logsumexp>},
+    {"Ptp",
+     [](const KerasCall& c) {
+       return reduce_max(c.x(), c.axes(), c.keeps()) - reduce_min(c.x(), c.axes(), c.keeps());
+     }},
+    {"Nansum", [](const KerasCall& c) { return without_nan<reduce_sum>(c, 0); }},
+    {"Nanprod", [](const KerasCall& c) { return without_nan<reduce_prod>(c, 1); }},
+    {"Nanmax", [](const KerasCall& c) { return without_nan<reduce_max>(c, -kInfinite); }},
+    {"Nanmin", [](const KerasCall& c) { return without_nan<reduce_min>(c, kInfinite); }},
+    {"Nanmean",
+     [](const KerasCall& c) {
+       return without_nan<reduce_sum>(c, 0) /
+              reduce_sum(cast(logical_not(is_nan(as_float(c.x()))), DType::f32), c.axes(), c.keeps());
+     }},
+    {"CountNonzero",
+     [](const KerasCall& c) { return reduce_sum(cast(cast(c.x(), DType::boolean), DType::i32), c.axes()); }},
+    {"Argmax", place_of<argmax>},
+    {"Argmin", place_of<argmin>},
+    {"Cumsum", running<cumsum>},
+    {"Cumprod", running<cumprod>},
+    {"Average", averaged},
+    {"Median", [](const KerasCall& c) { return quantile_of(c, 0.5, "linear"); }},
+    {"Quantile", [](const KerasCall& c) { return quantile(c, 1); }},
     {"Percentile", [](const KerasCall& c) { return quantile(c, 0.01); }},
-    {"Norm", [](const KerasCall& c) { return norm_of(as_float(c.x()), c.config.json().value.value("ord", Json()), c.axes(), c.keeps(), c.config); }},
-    {"Normalize", normalized}, {"Diff", differences}, {"Trapezoid", area}, {"Moments", moments},
+    {"Norm",
+     [](const KerasCall& c) {
+       return norm_of(as_float(c.x()), c.config.json().value.value("ord", Json()), c.axes(), c.keeps(), c.config);
+     }},
+    {"Normalize", normalized},
+    {"Diff", differences},
+    {"Trapezoid", area},
+    {"Moments", moments},
 };
 
 }  // namespace

@@ -40,12 +40,17 @@ Optimizer::Optimizer(const Arguments& arguments, Slots slots)
   const GradientLimits& limits = arguments.limits;
   const int clips = (limits.clipnorm > 0) + (limits.global_clipnorm > 0) + (limits.clipvalue > 0);
   if (clips > 1)
-    fail(ErrorCode::invalid_argument, "an optimizer takes one of clipnorm, global_clipnorm and clipvalue, got ", limits.clipnorm, ", ", limits.global_clipnorm, " and ", limits.clipvalue);
+    fail(ErrorCode::invalid_argument, "an optimizer takes one of clipnorm, global_clipnorm and clipvalue, got ",
+         limits.clipnorm, ", ", limits.global_clipnorm, " and ", limits.clipvalue);
   const StepOptions& step = arguments.step;
   if (step.gradient_accumulation_steps != 0 && step.gradient_accumulation_steps < 2)
-    fail(ErrorCode::invalid_argument, "gradient_accumulation_steps must be at least 2, or 0 for none, got ", step.gradient_accumulation_steps);
-  if (step.use_ema && !(step.ema_momentum >= 0 && step.ema_momentum <= 1)) fail(ErrorCode::invalid_argument, "ema_momentum must lie in [0, 1], got ", step.ema_momentum);
-  if (step.ema_overwrite_frequency < 0) fail(ErrorCode::invalid_argument, "ema_overwrite_frequency must not be negative, got ", step.ema_overwrite_frequency);
+    fail(ErrorCode::invalid_argument, "gradient_accumulation_steps must be at least 2, or 0 for none, got ",
+         step.gradient_accumulation_steps);
+  if (step.use_ema && !(step.ema_momentum >= 0 && step.ema_momentum <= 1))
+    fail(ErrorCode::invalid_argument, "ema_momentum must lie in [0, 1], got ", step.ema_momentum);
+  if (step.ema_overwrite_frequency < 0)
+    fail(ErrorCode::invalid_argument, "ema_overwrite_frequency must not be negative, got ",
+         step.ema_overwrite_frequency);
 }
 
 double Optimizer::learning_rate() const {
@@ -56,7 +61,8 @@ double Optimizer::learning_rate() const {
 
 void Optimizer::set_learning_rate(double rate) {
   if (const RateSchedule& schedule = arguments_.learning_rate.schedule())
-    fail(ErrorCode::invalid_argument, "the learning rate comes from a schedule, ", schedule->class_name(), "; give the optimizer a number to set it");
+    fail(ErrorCode::invalid_argument, "the learning rate comes from a schedule, ", schedule->class_name(),
+         "; give the optimizer a number to set it");
   learning_rate_.assign(Tensor::scalar(rate, learning_rate_.dtype()));
 }
 
@@ -65,10 +71,11 @@ const std::string* Optimizer::home_of(const Variable& variable) const {
   return found == homes_.end() ? nullptr : &found->second;
 }
 
-void Optimizer::apply_gradients(const std::vector<Variable>& variables, const Tensors& gradients, const std::vector<std::string>& homes,
-                                const RowNotes::Lists& rows) {
+void Optimizer::apply_gradients(const std::vector<Variable>& variables, const Tensors& gradients,
+                                const std::vector<std::string>& homes, const RowNotes::Lists& rows) {
   if (variables.size() != gradients.size())
-    fail(ErrorCode::wrong_arity, "apply_gradients: ", variables.size(), " variables but ", gradients.size(), " gradients");
+    fail(ErrorCode::wrong_arity, "apply_gradients: ", variables.size(), " variables but ", gradients.size(),
+         " gradients");
   if (!homes.empty() && homes.size() != variables.size())
     fail(ErrorCode::wrong_arity, "apply_gradients: ", variables.size(), " variables but ", homes.size(), " homes");
   homes_.clear();
@@ -87,20 +94,29 @@ void Optimizer::scale_rows(const Variable& variable, const Tensor& factor) {
 }
 
 Tensor Optimizer::squares(const Variable& variable, const Tensor& gradient) const {
-  return has_rows(variable) ? sum_of_rows(rows_.at(variable.id()), variable.shape(), [](const Tensor& rows) { return square(rows); }) : square(gradient);
+  return has_rows(variable)
+             ? sum_of_rows(rows_.at(variable.id()), variable.shape(), [](const Tensor& rows) { return square(rows); })
+             : square(gradient);
 }
 
 Tensor Optimizer::magnitudes(const Variable& variable, const Tensor& gradient) const {
-  return has_rows(variable) ? sum_of_rows(rows_.at(variable.id()), variable.shape(), [](const Tensor& rows) { return abs(rows); }) : abs(gradient);
+  return has_rows(variable)
+             ? sum_of_rows(rows_.at(variable.id()), variable.shape(), [](const Tensor& rows) { return abs(rows); })
+             : abs(gradient);
 }
 
 void Optimizer::scale_losses(double initial_scale, std::int64_t growth_steps) {
-  if (!(initial_scale > 0) || growth_steps < 1) fail(ErrorCode::invalid_argument, "scale_losses: the scale and its growth_steps must be positive, got ", initial_scale, " and ", growth_steps);
+  if (!(initial_scale > 0) || growth_steps < 1)
+    fail(ErrorCode::invalid_argument, "scale_losses: the scale and its growth_steps must be positive, got ",
+         initial_scale, " and ", growth_steps);
   arguments_.step.loss_scale_factor = 0;  // else gradients would be scaled twice
-  scaling_ = Scaling{Variable(Tensor::scalar(initial_scale, DType::f32), false, "dynamic_scale"), Variable(Tensor::scalar(std::int64_t{0}, DType::i64), false, "step_counter"), growth_steps};
+  scaling_ = Scaling{Variable(Tensor::scalar(initial_scale, DType::f32), false, "dynamic_scale"),
+                     Variable(Tensor::scalar(std::int64_t{0}, DType::i64), false, "step_counter"), growth_steps};
 }
 
-double Optimizer::loss_scale() const { return scaling_ ? static_cast<double>(scaling_->scale.cell()->read().item<float>()) : 1; }
+double Optimizer::loss_scale() const {
+  return scaling_ ? static_cast<double>(scaling_->scale.cell()->read().item<float>()) : 1;
+}
 
 void Optimizer::apply_scaled(const std::vector<Variable>& variables, const Tensors& gradients) {
   build(variables);  // before the trace of a branch asks for it
@@ -116,10 +132,13 @@ void Optimizer::apply_scaled(const std::vector<Variable>& variables, const Tenso
     scale_rows(variables[i], 1.0 / scale);
   }
   if (!finite.defined()) return;
-  cond(finite, [&] {
-    apply_now(variables, unscaled);
-    return Tensors{};
-  }, [] { return Tensors{}; });
+  cond(
+      finite,
+      [&] {
+        apply_now(variables, unscaled);
+        return Tensors{};
+      },
+      [] { return Tensors{}; });
   const Tensor steps = scaling_->steps, grows = equal(steps, Tensor::scalar(scaling_->growth_steps - 1, DType::i64));
   scaling_->scale.assign(where(finite, where(grows, scale * 2.0, scale), scale * 0.5));
   scaling_->steps.assign(where(logical_and(finite, logical_not(grows)), steps + 1, zeros_like(steps)));
@@ -150,7 +169,8 @@ void Optimizer::update_all(const std::vector<Variable>& variables, const Tensors
     std::optional<DeviceScope> at_home;
     if (const std::string* home = home_of(variables[i])) at_home.emplace(*home);
     if (weight_decay() > 0 && !decays_by_itself())
-      variables[i].assign_sub(variables[i].value() * (rate(variables[i].dtype()) * number(weight_decay(), variables[i].dtype())));
+      variables[i].assign_sub(variables[i].value() *
+                              (rate(variables[i].dtype()) * number(weight_decay(), variables[i].dtype())));
     update(variables[i], usable[i]);
   }
 }
@@ -167,16 +187,20 @@ void Optimizer::accumulate(const std::vector<Variable>& variables, const Tensors
     if (totals[i].defined()) totals[i] = totals[i] + beside(sums_, variables[i], "gradient_accumulator").value();
   const auto keep = [&](bool step_made) {
     for (std::size_t i = 0; i < variables.size(); ++i)
-      if (totals[i].defined()) beside(sums_, variables[i], "gradient_accumulator").assign(step_made ? zeros_like(totals[i]) : totals[i]);
+      if (totals[i].defined())
+        beside(sums_, variables[i], "gradient_accumulator").assign(step_made ? zeros_like(totals[i]) : totals[i]);
     return Tensors{};
   };
-  cond(is_due(gradients_a_step()), [&] {
-    Tensors means = totals;
-    for (Tensor& mean : means)
-      if (mean.defined()) mean = mean / static_cast<double>(gradients_a_step());
-    update_all(variables, means);
-    return keep(true);
-  }, [&] { return keep(false); });
+  cond(
+      is_due(gradients_a_step()),
+      [&] {
+        Tensors means = totals;
+        for (Tensor& mean : means)
+          if (mean.defined()) mean = mean / static_cast<double>(gradients_a_step());
+        update_all(variables, means);
+        return keep(true);
+      },
+      [&] { return keep(false); });
 }
 
 void Optimizer::average(const std::vector<Variable>& variables) {
@@ -187,7 +211,8 @@ void Optimizer::average(const std::vector<Variable>& variables) {
     const Tensor steps = floordiv(iterations_.value() - 1, Tensor::scalar(gradients_a_step(), DType::i64));
     return cast(minimum(steps, Tensor::scalar(std::int64_t{1}, DType::i64)), dtype) * number(step.ema_momentum, dtype);
   };
-  const Tensor due = step.ema_overwrite_frequency ? is_due(step.ema_overwrite_frequency * gradients_a_step()) : Tensor();
+  const Tensor due =
+      step.ema_overwrite_frequency ? is_due(step.ema_overwrite_frequency * gradients_a_step()) : Tensor();
   for (const Variable& variable : variables) {
     const Variable& average = beside(averages_, variable, "average");
     const Tensor kept = before(variable.dtype());
@@ -208,7 +233,9 @@ void Optimizer::finalize(const std::vector<Variable>& variables) {
 
 Tensors Optimizer::limited(const std::vector<Variable>& variables, Tensors gradients) {
   const GradientLimits& limits = arguments_.limits;
-  const auto clipped = [&](const Tensor& value) { return maximum(minimum(value, limits.clipvalue), -limits.clipvalue); };
+  const auto clipped = [&](const Tensor& value) {
+    return maximum(minimum(value, limits.clipvalue), -limits.clipvalue);
+  };
   const auto factor = [](const Tensor& norm, double most) { return most / maximum(norm, most); };
   Tensor all;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
@@ -252,7 +279,9 @@ const std::vector<Variable>& Optimizer::slots_of(const Variable& variable) {
   if (!fresh) return slots;
   InitScope now;  // the state outlives the trace that asks for it first
   for (const std::vector<double>& group : slot_groups_.groups)
-    for (const double initial : group) slots.emplace_back(fill(variable.shape(), initial, variable.dtype()), false, text(variable.name(), "/slot", slots.size()));
+    for (const double initial : group)
+      slots.emplace_back(fill(variable.shape(), initial, variable.dtype()), false,
+                         text(variable.name(), "/slot", slots.size()));
   return slots;
 }
 
@@ -286,22 +315,29 @@ std::vector<Variable> Optimizer::stored(const std::vector<Variable>& variables) 
 
 Tensors Optimizer::state(const std::vector<Variable>& variables) {
   Tensors out;
-  if (scaling_) out = {Tensor::scalar(std::int64_t{0}, DType::i64), Tensor(0.0f), scaling_->steps.value(), scaling_->scale.value()};  // counter and rate of the optimizer around
-  for (const Variable& variable : stored(variables)) out.push_back(variable.dtype() == DType::f64 ? in_dtype(variable.value(), DType::f32) : variable.value());
+  if (scaling_)
+    out = {Tensor::scalar(std::int64_t{0}, DType::i64), Tensor(0.0f), scaling_->steps.value(),
+           scaling_->scale.value()};  // counter and rate of the optimizer around
+  for (const Variable& variable : stored(variables))
+    out.push_back(variable.dtype() == DType::f64 ? in_dtype(variable.value(), DType::f32) : variable.value());
   return out;
 }
 
 void Optimizer::set_state(const std::vector<Variable>& variables, const Tensors& all) {
   Tensors state = all;
-  const std::size_t first = arguments_.learning_rate.schedule() ? 1 : 2;  // counters, which are there before the first step
+  const std::size_t first =
+      arguments_.learning_rate.schedule() ? 1 : 2;  // counters, which are there before the first step
   const bool fresh = all.size() == 2 + first;
   if (scaling_ && (fresh || all.size() > 4)) state.erase(state.begin(), state.begin() + (fresh ? 2 : 4));
   std::vector<Variable> targets = stored(variables);
   if (state.size() == first) targets.erase(targets.begin() + static_cast<std::ptrdiff_t>(first), targets.end());
-  if (targets.size() != state.size()) fail(ErrorCode::shape_mismatch, "optimizer: the state has ", targets.size(), " values, ", state.size(), " were given");
+  if (targets.size() != state.size())
+    fail(ErrorCode::shape_mismatch, "optimizer: the state has ", targets.size(), " values, ", state.size(),
+         " were given");
   for (std::size_t i = 0; i < targets.size(); ++i)
     if (targets[i].shape() != state[i].shape())
-      fail(ErrorCode::shape_mismatch, "optimizer: '", targets[i].name(), "' has shape ", targets[i].shape(), ", but a value of shape ", state[i].shape(), " was given");
+      fail(ErrorCode::shape_mismatch, "optimizer: '", targets[i].name(), "' has shape ", targets[i].shape(),
+           ", but a value of shape ", state[i].shape(), " was given");
   for (std::size_t i = 0; i < targets.size(); ++i) targets[i].assign(in_dtype(state[i], targets[i].dtype()));
   if (!scaling_ || fresh || all.size() <= 4) return;
   scaling_->steps.assign(in_dtype(all[2], DType::i64));
@@ -311,8 +347,10 @@ void Optimizer::set_state(const std::vector<Variable>& variables, const Tensors&
 std::string Optimizer::arguments() const {
   Json json = Json::object();
   if (const RateSchedule& schedule = arguments_.learning_rate.schedule())
-    json["learning_rate"] = {{"module", "keras.optimizers.schedules"}, {"class_name", schedule->class_name()},
-                             {"config", Json::parse(schedule->arguments())}, {"registered_name", nullptr}};
+    json["learning_rate"] = {{"module", "keras.optimizers.schedules"},
+                             {"class_name", schedule->class_name()},
+                             {"config", Json::parse(schedule->arguments())},
+                             {"registered_name", nullptr}};
   else json["learning_rate"] = learning_rate();
   const auto or_null = [](auto value) { return value > 0 ? Json(value) : Json(); };
   const StepOptions& step = arguments_.step;
@@ -344,7 +382,8 @@ Tensor Optimizer::rate(DType dtype) const {
 }
 Tensor Optimizer::step(DType dtype) const {
   // Asked for when a step is due: then the number of gradients divides without a rest.
-  return gradients_a_step() == 1 ? cast(iterations_, dtype) : cast(floordiv(iterations_, Tensor::scalar(gradients_a_step(), DType::i64)), dtype);
+  return gradients_a_step() == 1 ? cast(iterations_, dtype)
+                                 : cast(floordiv(iterations_, Tensor::scalar(gradients_a_step(), DType::i64)), dtype);
 }
 
 void Optimizer::run(const OpDef& op, const Variable& variable, const std::vector<Tensor>& rest) {

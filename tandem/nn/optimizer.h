@@ -35,11 +35,12 @@ struct StepOptions {
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  /// Updates each variable by its gradient; an undefined gradient leaves its variable alone. `homes`: the device of each variable
-  /// and its state, where they have devices of their own. `rows`: those that each gradient is made of, as RowNotes::of_all gives them; of
-  /// such a one Keras squares each row, so that one that a batch names twice counts twice, not as the square of a sum.
-  void apply_gradients(const std::vector<Variable>& variables, const Tensors& gradients, const std::vector<std::string>& homes = {},
-                       const RowNotes::Lists& rows = {});
+  /// Updates each variable by its gradient; an undefined gradient leaves its variable alone. `homes`: the device of
+  /// each variable and its state, where they have devices of their own. `rows`: those that each gradient is made of, as
+  /// RowNotes::of_all gives them; of such a one Keras squares each row, so that one that a batch names twice counts
+  /// twice, not as the square of a sum.
+  void apply_gradients(const std::vector<Variable>& variables, const Tensors& gradients,
+                       const std::vector<std::string>& homes = {}, const RowNotes::Lists& rows = {});
   /// Makes the state for these variables; apply_gradients does so by itself.
   void build(const std::vector<Variable>& variables);
 
@@ -47,8 +48,9 @@ class Optimizer {
   double learning_rate() const;
   /// Throws where a schedule decides.
   void set_learning_rate(double rate);
-  /// Multiplies losses by a scale, so that small float16 gradients do not vanish: halved when a gradient is not finite (that step is
-  /// left out), doubled after so many steps that were. Keras' LossScaleOptimizer; models whose layers compute in mixed_float16 ask for it.
+  /// Multiplies losses by a scale, so that small float16 gradients do not vanish: halved when a gradient is not finite
+  /// (that step is left out), doubled after so many steps that were. Keras' LossScaleOptimizer; models whose layers
+  /// compute in mixed_float16 ask for it.
   void scale_losses(double initial_scale = 32768, std::int64_t growth_steps = 2000);
   bool scales_losses() const { return scaling_.has_value(); }
   /// 1 where losses are not scaled.
@@ -57,8 +59,8 @@ class Optimizer {
   Tensor scaled_loss(const Tensor& loss) const;
   /// The end of a training: with use_ema the variables become their averages.
   void finalize(const std::vector<Variable>& variables);
-  /// As Keras' files have it: where losses are scaled what that needs; iterations, learning rate unless a schedule decides, averages, added up gradients, the slots,
-  /// group by group, and what there is more.
+  /// As Keras' files have it: where losses are scaled what that needs; iterations, learning rate unless a schedule
+  /// decides, averages, added up gradients, the slots, group by group, and what there is more.
   Tensors state(const std::vector<Variable>& variables);
   /// Throws shape_mismatch when it does not fit the variables; then nothing has changed.
   void set_state(const std::vector<Variable>& variables, const Tensors& state);
@@ -119,7 +121,9 @@ class Optimizer {
   const std::vector<Variable>& slots_of(const Variable& variable);
   /// A value like the variable, made when it is asked for first.
   const Variable& beside(States& states, const Variable& variable, const char* name);
-  std::int64_t gradients_a_step() const { return arguments_.step.gradient_accumulation_steps ? arguments_.step.gradient_accumulation_steps : 1; }
+  std::int64_t gradients_a_step() const {
+    return arguments_.step.gradient_accumulation_steps ? arguments_.step.gradient_accumulation_steps : 1;
+  }
   /// Whether this step, counted from 1, is one of `every`.
   Tensor is_due(std::int64_t every) const;
   /// What files hold of the state.

@@ -20,7 +20,9 @@ class Given {
     if (!rate) return false;
     o.learning_rate = *rate;
     o.weight_decay = real("weight_decay", o.weight_decay);
-    o.limits = {.clipnorm = real("clipnorm", 0), .global_clipnorm = real("global_clipnorm", 0), .clipvalue = real("clipvalue", 0)};
+    o.limits = {.clipnorm = real("clipnorm", 0),
+                .global_clipnorm = real("global_clipnorm", 0),
+                .clipvalue = real("clipvalue", 0)};
     o.step = {.use_ema = flag("use_ema"),
               .ema_momentum = real("ema_momentum", o.step.ema_momentum),
               .ema_overwrite_frequency = count("ema_overwrite_frequency"),
@@ -35,7 +37,8 @@ class Given {
     return value >= 0 && value <= 1e9 ? static_cast<std::int64_t>(value) : -1;  // which the optimizer refuses
   }
   std::optional<LearningRate> learning_rate(double fallback) const {
-    if (!json_.contains("learning_rate") || json_["learning_rate"].is_number()) return LearningRate(real("learning_rate", fallback));
+    if (!json_.contains("learning_rate") || json_["learning_rate"].is_number())
+      return LearningRate(real("learning_rate", fallback));
     const auto given = named(json_["learning_rate"]);
     if (!given || !given->has_config) return std::nullopt;
     RateSchedule schedule = read_schedule(given->name, given->config.dump());
@@ -90,7 +93,8 @@ void read_ftrl(const Given& given, FtrlOptions& o) {
   o.initial_accumulator_value = given.real("initial_accumulator_value", o.initial_accumulator_value);
   o.l1_regularization_strength = given.real("l1_regularization_strength", o.l1_regularization_strength);
   o.l2_regularization_strength = given.real("l2_regularization_strength", o.l2_regularization_strength);
-  o.l2_shrinkage_regularization_strength = given.real("l2_shrinkage_regularization_strength", o.l2_shrinkage_regularization_strength);
+  o.l2_shrinkage_regularization_strength =
+      given.real("l2_shrinkage_regularization_strength", o.l2_shrinkage_regularization_strength);
   o.beta = given.real("beta", o.beta);
 }
 
@@ -119,7 +123,8 @@ std::shared_ptr<Optimizer> make_optimizer(std::string_view name) {
     if (record.name == name || record.class_name == name) return record.make(Given(Json::object()));
     known.push_back(record.name);
   }
-  fail(ErrorCode::invalid_argument, "unknown optimizer '", name, "'", nearest_hint(name, known), "; the known ones are ", join(known));
+  fail(ErrorCode::invalid_argument, "unknown optimizer '", name, "'", nearest_hint(name, known),
+       "; the known ones are ", join(known));
 }
 
 std::shared_ptr<Optimizer> read_optimizer(std::string_view class_name, std::string_view arguments) {
@@ -128,7 +133,9 @@ std::shared_ptr<Optimizer> read_optimizer(std::string_view class_name, std::stri
   if (class_name == "LossScaleOptimizer") {
     const auto inner = json.contains("inner_optimizer") ? named(json["inner_optimizer"]) : std::nullopt;
     auto optimizer = inner ? read_optimizer(inner->name, inner->config.dump()) : nullptr;
-    if (optimizer) optimizer->scale_losses(real_or(json, "initial_scale", 32768), static_cast<std::int64_t>(real_or(json, "dynamic_growth_steps", 2000)));
+    if (optimizer)
+      optimizer->scale_losses(real_or(json, "initial_scale", 32768),
+                              static_cast<std::int64_t>(real_or(json, "dynamic_growth_steps", 2000)));
     return optimizer;
   }
   for (const OptimizerRecord& record : kOptimizers)

@@ -8,12 +8,16 @@ namespace tandem {
 namespace {
 
 /// A mean that moves towards `value`, of which it keeps so much of what it was.
-void moved(const Variable& mean, const Tensor& value, double kept) { mean.assign(mean.value() + (value - mean.value()) * (1 - kept)); }
+void moved(const Variable& mean, const Tensor& value, double kept) {
+  mean.assign(mean.value() + (value - mean.value()) * (1 - kept));
+}
 
 }  // namespace
 
 Sgd::Sgd(const SgdOptions& options)
-    : Optimizer(common(options), options.momentum == 0 ? Slots{} : Slots{.groups = {{0}}}), momentum_(options.momentum), nesterov_(options.nesterov) {}
+    : Optimizer(common(options), options.momentum == 0 ? Slots{} : Slots{.groups = {{0}}}),
+      momentum_(options.momentum),
+      nesterov_(options.nesterov) {}
 
 void Sgd::update(const Variable& variable, const Tensor& gradient) {
   const DType dtype = variable.dtype();
@@ -22,7 +26,8 @@ void Sgd::update(const Variable& variable, const Tensor& gradient) {
 }
 
 Adam::Adam(const AdamOptions& options)
-    : Optimizer(common(options), options.amsgrad ? Slots{.groups = {{0, 0}, {0}}} : Slots{.groups = {{0, 0}}}), options_(options) {}
+    : Optimizer(common(options), options.amsgrad ? Slots{.groups = {{0, 0}, {0}}} : Slots{.groups = {{0, 0}}}),
+      options_(options) {}
 
 std::map<std::string, double> Adam::numbers() const {
   return {{"beta_1", options_.beta_1}, {"beta_2", options_.beta_2}, {"epsilon", options_.epsilon}};
@@ -40,7 +45,8 @@ const Tensor& Adam::corrected_rate(DType dtype) {
 }
 
 std::vector<Tensor> Adam::terms(const Tensor& gradient, DType dtype) {
-  return {gradient, corrected_rate(dtype), number(options_.beta_1, dtype), number(options_.beta_2, dtype), number(options_.epsilon, dtype)};
+  return {gradient, corrected_rate(dtype), number(options_.beta_1, dtype), number(options_.beta_2, dtype),
+          number(options_.epsilon, dtype)};
 }
 
 void Adam::update(const Variable& variable, const Tensor& gradient) {
@@ -79,14 +85,19 @@ void AdamW::update(const Variable& variable, const Tensor& gradient) {
 
 namespace {
 
-/// Squares, velocity, mean: each of all variables. Without momentum Keras keeps no velocity, the op has one all the same.
+/// Squares, velocity, mean: each of all variables. Without momentum Keras keeps no velocity, the op has one all the
+/// same.
 using Groups = std::vector<std::vector<double>>;
-Groups rmsprop_groups(const RMSpropOptions& options) { return options.centered && options.momentum != 0 ? Groups{{0}, {0}, {0}} : Groups{{0}, {0}}; }
+Groups rmsprop_groups(const RMSpropOptions& options) {
+  return options.centered && options.momentum != 0 ? Groups{{0}, {0}, {0}} : Groups{{0}, {0}};
+}
 
 }  // namespace
 
 RMSprop::RMSprop(const RMSpropOptions& options)
-    : Optimizer(common(options), {.groups = rmsprop_groups(options), .unstored = options.centered || options.momentum != 0 ? 0U : 1U}), options_(options) {}
+    : Optimizer(common(options),
+                {.groups = rmsprop_groups(options), .unstored = options.centered || options.momentum != 0 ? 0U : 1U}),
+      options_(options) {}
 
 std::map<std::string, double> RMSprop::numbers() const {
   return {{"rho", options_.rho}, {"momentum", options_.momentum}, {"epsilon", options_.epsilon}};
@@ -95,7 +106,9 @@ std::map<std::string, double> RMSprop::numbers() const {
 void RMSprop::update(const Variable& variable, const Tensor& gradient) {
   const DType dtype = variable.dtype();
   if (!options_.centered && !has_rows(variable))
-    return run(apply_rmsprop_op, variable, {gradient, rate(dtype), number(options_.rho, dtype), number(options_.momentum, dtype), number(options_.epsilon, dtype)});
+    return run(apply_rmsprop_op, variable,
+               {gradient, rate(dtype), number(options_.rho, dtype), number(options_.momentum, dtype),
+                number(options_.epsilon, dtype)});
   const bool has_momentum = options_.momentum != 0;
   const Variable& mean_square = slot(variable, 0);
   // Centered, the squares of rows may be less than that of their mean: there the square of their sum counts.
@@ -115,7 +128,9 @@ void RMSprop::update(const Variable& variable, const Tensor& gradient) {
   variable.assign_sub(step);
 }
 
-Adagrad::Adagrad(const AdagradOptions& options) : Optimizer(common(options), {.groups = {{options.initial_accumulator_value}}}), options_(options) {}
+Adagrad::Adagrad(const AdagradOptions& options)
+    : Optimizer(common(options), {.groups = {{options.initial_accumulator_value}}}),
+      options_(options) {}
 
 std::map<std::string, double> Adagrad::numbers() const {
   return {{"initial_accumulator_value", options_.initial_accumulator_value}, {"epsilon", options_.epsilon}};
@@ -127,9 +142,13 @@ void Adagrad::update(const Variable& variable, const Tensor& gradient) {
   variable.assign_sub(rate(variable.dtype()) * gradient / sqrt(total.value() + options_.epsilon));
 }
 
-Adadelta::Adadelta(const AdadeltaOptions& options) : Optimizer(common(options), {.groups = {{0, 0}}}), options_(options) {}
+Adadelta::Adadelta(const AdadeltaOptions& options)
+    : Optimizer(common(options), {.groups = {{0, 0}}}),
+      options_(options) {}
 
-std::map<std::string, double> Adadelta::numbers() const { return {{"rho", options_.rho}, {"epsilon", options_.epsilon}}; }
+std::map<std::string, double> Adadelta::numbers() const {
+  return {{"rho", options_.rho}, {"epsilon", options_.epsilon}};
+}
 
 void Adadelta::update(const Variable& variable, const Tensor& gradient) {
   const Variable &mean_square = slot(variable, 0), &steps = slot(variable, 1);
@@ -154,7 +173,8 @@ void Adamax::update(const Variable& variable, const Tensor& gradient) {
   const Variable &m = slot(variable, 0), &most = slot(variable, 1);
   moved(m, gradient, options_.beta_1);
   most.assign(maximum(most.value() * options_.beta_2, magnitudes(variable, gradient)));
-  variable.assign_sub(rate(variable.dtype()) / left(options_.beta_1, variable.dtype()) * m.value() / (most.value() + options_.epsilon));
+  variable.assign_sub(rate(variable.dtype()) / left(options_.beta_1, variable.dtype()) * m.value() /
+                      (most.value() + options_.epsilon));
 }
 
 Tensor Nadam::momentum_at(const Tensor& step) {
@@ -182,7 +202,8 @@ void Nadam::update(const Variable& variable, const Tensor& gradient) {
 }
 
 Lion::Lion(const LionOptions& options) : Optimizer(common(options), {.groups = {{0}}}), options_(options) {
-  if (!(options.beta_1 > 0 && options.beta_1 <= 1)) fail(ErrorCode::invalid_argument, "Lion: beta_1 must lie in (0, 1], got ", options.beta_1);
+  if (!(options.beta_1 > 0 && options.beta_1 <= 1))
+    fail(ErrorCode::invalid_argument, "Lion: beta_1 must lie in (0, 1], got ", options.beta_1);
 }
 
 void Lion::update(const Variable& variable, const Tensor& gradient) {
@@ -191,15 +212,21 @@ void Lion::update(const Variable& variable, const Tensor& gradient) {
   moved(m, gradient, options_.beta_2);
 }
 
-Ftrl::Ftrl(const FtrlOptions& options) : Optimizer(common(options), {.groups = {{options.initial_accumulator_value, 0}}}), options_(options) {
+Ftrl::Ftrl(const FtrlOptions& options)
+    : Optimizer(common(options), {.groups = {{options.initial_accumulator_value, 0}}}),
+      options_(options) {
   const auto check = [](bool fits, const char* argument, const char* needed, double got) {
     if (!fits) fail(ErrorCode::invalid_argument, "Ftrl: ", argument, " must be ", needed, ", got ", got);
   };
-  check(options.initial_accumulator_value >= 0, "initial_accumulator_value", "zero or positive", options.initial_accumulator_value);
+  check(options.initial_accumulator_value >= 0, "initial_accumulator_value", "zero or positive",
+        options.initial_accumulator_value);
   check(options.learning_rate_power <= 0, "learning_rate_power", "zero or negative", options.learning_rate_power);
-  check(options.l1_regularization_strength >= 0, "l1_regularization_strength", "zero or positive", options.l1_regularization_strength);
-  check(options.l2_regularization_strength >= 0, "l2_regularization_strength", "zero or positive", options.l2_regularization_strength);
-  check(options.l2_shrinkage_regularization_strength >= 0, "l2_shrinkage_regularization_strength", "zero or positive", options.l2_shrinkage_regularization_strength);
+  check(options.l1_regularization_strength >= 0, "l1_regularization_strength", "zero or positive",
+        options.l1_regularization_strength);
+  check(options.l2_regularization_strength >= 0, "l2_regularization_strength", "zero or positive",
+        options.l2_regularization_strength);
+  check(options.l2_shrinkage_regularization_strength >= 0, "l2_shrinkage_regularization_strength", "zero or positive",
+        options.l2_shrinkage_regularization_strength);
 }
 
 std::map<std::string, double> Ftrl::numbers() const {
@@ -215,7 +242,9 @@ void Ftrl::update(const Variable& variable, const Tensor& gradient) {
   const DType dtype = variable.dtype();
   const Variable &total = slot(variable, 0), &linear = slot(variable, 1);
   const Tensor lr = rate(dtype), sum = total.value() + squares(variable, gradient);
-  const auto powered = [&](const Tensor& x) { return options_.learning_rate_power == -0.5 ? sqrt(x) : pow(x, -options_.learning_rate_power); };
+  const auto powered = [&](const Tensor& x) {
+    return options_.learning_rate_power == -0.5 ? sqrt(x) : pow(x, -options_.learning_rate_power);
+  };
   const Tensor shrunk = gradient + variable.value() * (2 * options_.l2_shrinkage_regularization_strength);
   linear.assign_add(shrunk - (powered(sum) - powered(total)) / lr * variable.value());
   const Tensor quadratic = powered(sum) / lr + 2.0 * (options_.l2_regularization_strength + options_.beta / (2.0 * lr));

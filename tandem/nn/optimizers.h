@@ -73,7 +73,8 @@ struct AdamWOptions {
 /// Adam that shrinks the weights by themselves, not by way of the gradients.
 class AdamW final : public Adam {
  public:
-  explicit AdamW(const AdamWOptions& o = {}) : Adam({o.learning_rate, o.beta_1, o.beta_2, o.epsilon, o.amsgrad, o.weight_decay, o.limits, o.step}) {}
+  explicit AdamW(const AdamWOptions& o = {})
+      : Adam({o.learning_rate, o.beta_1, o.beta_2, o.epsilon, o.amsgrad, o.weight_decay, o.limits, o.step}) {}
   std::string_view class_name() const override { return "AdamW"; }
 
  private:
@@ -153,7 +154,9 @@ struct AdamKinOptions {
 };
 class AdamKin : public Optimizer {
  protected:
-  explicit AdamKin(const AdamKinOptions& options) : Optimizer(common(options), {.groups = {{0, 0}}}), options_(options) {}
+  explicit AdamKin(const AdamKinOptions& options)
+      : Optimizer(common(options), {.groups = {{0, 0}}}),
+        options_(options) {}
   /// 1 - beta^t, of this step.
   Tensor left(double beta, DType dtype);
   AdamKinOptions options_;
@@ -203,7 +206,9 @@ class Lion final : public Optimizer {
 
  private:
   void update(const Variable& variable, const Tensor& gradient) override;
-  std::map<std::string, double> numbers() const override { return {{"beta_1", options_.beta_1}, {"beta_2", options_.beta_2}}; }
+  std::map<std::string, double> numbers() const override {
+    return {{"beta_1", options_.beta_1}, {"beta_2", options_.beta_2}};
+  }
   LionOptions options_;
 };
 
@@ -230,8 +235,8 @@ class Ftrl final : public Optimizer {
   FtrlOptions options_;
 };
 
-/// By Keras' name, with its defaults: "sgd", "adam", "adamw", "rmsprop", "adagrad", "adadelta", "adamax", "nadam", "lion",
-/// "ftrl". Throws for others, naming the known ones.
+/// By Keras' name, with its defaults: "sgd", "adam", "adamw", "rmsprop", "adagrad", "adadelta", "adamax", "nadam",
+/// "lion", "ftrl". Throws for others, naming the known ones.
 std::shared_ptr<Optimizer> make_optimizer(std::string_view name);
 /// From Keras' name of the class and its arguments as JSON; null for what is not known here.
 std::shared_ptr<Optimizer> read_optimizer(std::string_view class_name, std::string_view arguments);

@@ -13,8 +13,12 @@ Tensor gate(const Tensor& x, std::int64_t index, std::int64_t count) {
 }
 
 OverSteps::OverSteps(const LayerConfig& config)
-    : Layer(config), all_steps_(config.flag("return_sequences", false)), with_state_(config.flag("return_state", false)),
-      backwards_(config.flag("go_backwards", false)), stateful_(config.flag("stateful", false)), dropout_(config.real("dropout", 0)),
+    : Layer(config),
+      all_steps_(config.flag("return_sequences", false)),
+      with_state_(config.flag("return_state", false)),
+      backwards_(config.flag("go_backwards", false)),
+      stateful_(config.flag("stateful", false)),
+      dropout_(config.real("dropout", 0)),
       recurrent_dropout_(config.real("recurrent_dropout", 0)) {
   config.require("time_major", false);
   for (const double rate : {dropout_, recurrent_dropout_})
@@ -29,7 +33,8 @@ Tensors OverSteps::initial_states(const Tensors& inputs) const {
   const Tensor& x = inputs[0];
   const std::vector<Shape> shapes = state_shapes(x.shape());
   const Tensors given(inputs.begin() + 1, inputs.end());
-  if (!given.empty() && given.size() != shapes.size()) config().refuse(shapes.size(), " initial states are needed, got ", given.size());
+  if (!given.empty() && given.size() != shapes.size())
+    config().refuse(shapes.size(), " initial states are needed, got ", given.size());
   if (!given.empty()) return given;
   if (stateful_ && kept_.empty()) {
     InitScope now;  // they outlive the trace that asks for them first
@@ -38,7 +43,8 @@ Tensors OverSteps::initial_states(const Tensors& inputs) const {
   Tensors states;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     if (stateful_ && kept_[i].shape() != shapes[i])
-      fail(ErrorCode::shape_mismatch, "layer '", name(), "' is stateful and was first called with states of shape ", kept_[i].shape(), ", now they would be ", shapes[i], "; every batch must have the same size");
+      fail(ErrorCode::shape_mismatch, "layer '", name(), "' is stateful and was first called with states of shape ",
+           kept_[i].shape(), ", now they would be ", shapes[i], "; every batch must have the same size");
     states.push_back(stateful_ ? kept_[i].value() : zeros(shapes[i], x.dtype()));
   }
   return states;
@@ -47,7 +53,8 @@ Tensors OverSteps::initial_states(const Tensors& inputs) const {
 Masked OverSteps::call_masked(const Tensors& inputs, const Tensors& masks, bool training) {
   Tensor x = backwards_ ? reverse(inputs[0], {1}) : inputs[0];
   const Tensor mask = masks[0].defined() && backwards_ ? reverse(masks[0], {1}) : masks[0];
-  if (training && dropout_ > 0) x = x * expand_dims(dropout(ones_like(step_at(x, 0)), dropout_), 1);  // the same for all steps
+  if (training && dropout_ > 0)
+    x = x * expand_dims(dropout(ones_like(step_at(x, 0)), dropout_), 1);  // the same for all steps
   begin_steps(x, training);
   const Steps steps = run(x, mask, initial_states(inputs), training && recurrent_dropout_ > 0);
   for (std::size_t i = 0; i < kept_.size(); ++i) kept_[i].assign(steps.states[i]);

@@ -9,7 +9,8 @@ Tensor step_at(const Tensor& x, std::int64_t t);
 /// The part `index` of `count` equal ones of the last axis.
 Tensor gate(const Tensor& x, std::int64_t index, std::int64_t count);
 
-/// A layer with states. Inputs after the first are initial states; a stateful one goes on from where the last batch ended.
+/// A layer with states. Inputs after the first are initial states; a stateful one goes on from where the last batch
+/// ended.
 class OverSteps : public Layer {
  public:
   explicit OverSteps(const LayerConfig& config);
@@ -29,7 +30,9 @@ class OverSteps : public Layer {
 
  private:
   Tensor call(const Tensor& x, bool training) override { return call_all({x}, training)[0]; }
-  Tensors call_all(const Tensors& inputs, bool training) override { return call_masked(inputs, Tensors(inputs.size()), training).values; }
+  Tensors call_all(const Tensors& inputs, bool training) override {
+    return call_masked(inputs, Tensors(inputs.size()), training).values;
+  }
   Masked call_masked(const Tensors& inputs, const Tensors& masks, bool training) override;
 
   /// Outputs of all steps, the last of them, the states after it.

@@ -16,9 +16,15 @@ struct Weights {
 class Recurrent : public OverSteps {
  public:
   Recurrent(const LayerConfig& config, std::int64_t gates, std::size_t states, bool two_biases)
-      : OverSteps(config), units_(positive(config, "units")), gates_(gates), states_(states), two_biases_(two_biases),
-        usual_(config.activation("activation", "tanh") == "tanh" && config.activation("recurrent_activation", "sigmoid") == "sigmoid"),
-        activation_(find_activation(config.activation("activation", "tanh"))), gate_activation_(find_activation(config.activation("recurrent_activation", "sigmoid"))) {}
+      : OverSteps(config),
+        units_(positive(config, "units")),
+        gates_(gates),
+        states_(states),
+        two_biases_(two_biases),
+        usual_(config.activation("activation", "tanh") == "tanh" &&
+               config.activation("recurrent_activation", "sigmoid") == "sigmoid"),
+        activation_(find_activation(config.activation("activation", "tanh"))),
+        gate_activation_(find_activation(config.activation("recurrent_activation", "sigmoid"))) {}
   std::string variables_path() const override { return config().class_name().ends_with("Cell") ? "vars" : "cell/vars"; }
   std::int64_t units() const { return units_; }
   std::size_t state_count() const { return states_; }
@@ -37,14 +43,19 @@ class Recurrent : public OverSteps {
  private:
   Shape bias_shape() const { return two_biases_ ? Shape{2, gates_ * units_} : Shape{gates_ * units_}; }
   Weights weights() const { return {*kernel_, *recurrent_, bias_ ? bias_->value() : zeros(bias_shape())}; }
-  std::vector<Shape> state_shapes(const Shape& input) const override { return std::vector<Shape>(states_, Shape{input[0], units_}); }
-  Tensors at_once(const Tensor& x, const Tensors& states) const override { return is_usual() ? run(x, states, weights()) : Tensors{}; }
+  std::vector<Shape> state_shapes(const Shape& input) const override {
+    return std::vector<Shape>(states_, Shape{input[0], units_});
+  }
+  Tensors at_once(const Tensor& x, const Tensors& states) const override {
+    return is_usual() ? run(x, states, weights()) : Tensors{};
+  }
 
   void make_variables(const Shape& input) override {
     need_rank(*this, input, 3, "batch, steps and features");
     kernel_ = add_weight("kernel", {input[-1], gates_ * units_}, glorot_of);
     recurrent_ = add_weight("recurrent_kernel", {units_, gates_ * units_}, orthogonal_of);
-    if (config().flag("use_bias", true)) bias_ = add_weight("bias", bias_shape(), [this](const Shape& shape) { return initial_bias(shape); });
+    if (config().flag("use_bias", true))
+      bias_ = add_weight("bias", bias_shape(), [this](const Shape& shape) { return initial_bias(shape); });
   }
 
   std::int64_t units_, gates_;
@@ -56,10 +67,14 @@ class Recurrent : public OverSteps {
 
 class LstmLayer final : public Recurrent {
  public:
-  explicit LstmLayer(const LayerConfig& config) : Recurrent(config, 4, 2, false), forget_one_(config.flag("unit_forget_bias", true)) {}
+  explicit LstmLayer(const LayerConfig& config)
+      : Recurrent(config, 4, 2, false),
+        forget_one_(config.flag("unit_forget_bias", true)) {}
 
  private:
-  Tensors run(const Tensor& x, const Tensors& s, const Weights& w) const override { return lstm(x, s[0], s[1], w.kernel, w.recurrent, w.bias); }
+  Tensors run(const Tensor& x, const Tensors& s, const Weights& w) const override {
+    return lstm(x, s[0], s[1], w.kernel, w.recurrent, w.bias);
+  }
   Tensors step(const Tensor& x, const Tensors& s, const Weights& w) const override {
     const Tensor z = bias_add(matmul(x, w.kernel) + matmul(s[0], w.recurrent), w.bias);
     const Tensor carry = gated(gate(z, 1, 4)) * s[1] + gated(gate(z, 0, 4)) * activated(gate(z, 2, 4));
@@ -75,11 +90,15 @@ class LstmLayer final : public Recurrent {
 
 class GruLayer final : public Recurrent {
  public:
-  explicit GruLayer(const LayerConfig& config) : Recurrent(config, 3, 1, config.flag("reset_after", true)), reset_after_(config.flag("reset_after", true)) {}
+  explicit GruLayer(const LayerConfig& config)
+      : Recurrent(config, 3, 1, config.flag("reset_after", true)),
+        reset_after_(config.flag("reset_after", true)) {}
 
  private:
   bool is_usual() const override { return reset_after_ && Recurrent::is_usual(); }
-  Tensors run(const Tensor& x, const Tensors& s, const Weights& w) const override { return gru(x, s[0], w.kernel, w.recurrent, w.bias); }
+  Tensors run(const Tensor& x, const Tensors& s, const Weights& w) const override {
+    return gru(x, s[0], w.kernel, w.recurrent, w.bias);
+  }
   Tensors step(const Tensor& x, const Tensors& s, const Weights& w) const override {
     const Tensor& h = s[0];
     const Tensor mine = matmul(x, w.kernel) + (reset_after_ ? slice(w.bias, {0, 0}, {1, -1}) : w.bias);
@@ -103,7 +122,9 @@ class SimpleRnnLayer final : public Recurrent {
   explicit SimpleRnnLayer(const LayerConfig& config) : Recurrent(config, 1, 1, false) {}
 
  private:
-  Tensors run(const Tensor& x, const Tensors& s, const Weights& w) const override { return simple_rnn(x, s[0], w.kernel, w.recurrent, w.bias); }
+  Tensors run(const Tensor& x, const Tensors& s, const Weights& w) const override {
+    return simple_rnn(x, s[0], w.kernel, w.recurrent, w.bias);
+  }
   Tensors step(const Tensor& x, const Tensors& s, const Weights& w) const override {
     return {activated(bias_add(matmul(x, w.kernel), w.bias) + matmul(s[0], w.recurrent))};
   }
@@ -123,7 +144,9 @@ class StackedLayer final : public OverSteps {
   explicit StackedLayer(const LayerConfig& config) : OverSteps(config) {
     for (const LayerConfig& cell : config.layer("cell").layers("cells")) {
       auto made = layer_of_cell(cell.class_name(), cell);
-      if (!made) config.refuse("the cell ", cell.class_name(), " in a stack is not supported in C++; LSTMCell, GRUCell and SimpleRNNCell are");
+      if (!made)
+        config.refuse("the cell ", cell.class_name(),
+                      " in a stack is not supported in C++; LSTMCell, GRUCell and SimpleRNNCell are");
       cells_.push_back(std::move(made));
     }
     if (cells_.empty()) config.refuse("the stack has no cells");
@@ -162,10 +185,12 @@ class StackedLayer final : public OverSteps {
     dropped_.assign(cells_.size(), {});
     std::int64_t features = x.shape()[-1];
     for (std::size_t i = 0; i < cells_.size(); ++i) {
-      const double rate = cells_[i]->config().real("dropout", 0), recurrent_rate = cells_[i]->config().real("recurrent_dropout", 0);
+      const double rate = cells_[i]->config().real("dropout", 0),
+                   recurrent_rate = cells_[i]->config().real("recurrent_dropout", 0);
       if (training && rate > 0) dropped_[i].input = dropout(ones({x.shape()[0], features}, x.dtype()), rate);
       features = cells_[i]->units();
-      if (training && recurrent_rate > 0) dropped_[i].state = dropout(ones({x.shape()[0], features}, x.dtype()), recurrent_rate);
+      if (training && recurrent_rate > 0)
+        dropped_[i].state = dropout(ones({x.shape()[0], features}, x.dtype()), recurrent_rate);
     }
   }
   Tensors step(const Tensor& x, const Tensors& states) const override {
@@ -193,12 +218,17 @@ LayerPtr make_rnn(const LayerConfig& config, const LayerMakers&) {
   if (cell.class_name() == "StackedRNNCells") return std::make_shared<StackedLayer>(config);
   LayerConfig merged = LayerConfig::from_json("RNN", cell.to_json());
   merged.set("name", config.name());
-  for (const char* flag : {"return_sequences", "return_state", "go_backwards", "stateful", "zero_output_for_mask"}) merged.set(flag, config.flag(flag, false));
+  for (const char* flag : {"return_sequences", "return_state", "go_backwards", "stateful", "zero_output_for_mask"})
+    merged.set(flag, config.flag(flag, false));
   if (auto layer = layer_of_cell(cell.class_name(), merged)) return layer;
-  config.refuse("the cell ", cell.class_name(), " is not supported in C++; LSTMCell, GRUCell, SimpleRNNCell and StackedRNNCells are");
+  config.refuse("the cell ", cell.class_name(),
+                " is not supported in C++; LSTMCell, GRUCell, SimpleRNNCell and StackedRNNCells are");
 }
 
-constexpr LayerRecord kRecords[] = {{"GRU", make_as<GruLayer>}, {"LSTM", make_as<LstmLayer>}, {"RNN", make_rnn}, {"SimpleRNN", make_as<SimpleRnnLayer>}};
+constexpr LayerRecord kRecords[] = {{"GRU", make_as<GruLayer>},
+                                    {"LSTM", make_as<LstmLayer>},
+                                    {"RNN", make_rnn},
+                                    {"SimpleRNN", make_as<SimpleRnnLayer>}};
 
 }  // namespace
 

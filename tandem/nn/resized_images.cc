@@ -44,21 +44,27 @@ struct Kernel {
   double radius;
   double (*weight)(double distance);
 };
-constexpr std::array kKernels{Kernel{"bilinear", 1, triangle}, Kernel{"bicubic", 2, keys_cubic}, Kernel{"lanczos3", 3, lanczos<3>}, Kernel{"lanczos5", 5, lanczos<5>}};
+constexpr std::array kKernels{Kernel{"bilinear", 1, triangle}, Kernel{"bicubic", 2, keys_cubic},
+                              Kernel{"lanczos3", 3, lanczos<3>}, Kernel{"lanczos5", 5, lanczos<5>}};
 
 std::vector<float> kernel_weights(std::int64_t from, std::int64_t size, const Kernel& kernel, bool antialias) {
   std::vector<float> weights(static_cast<std::size_t>(size * from), 0.0f);
-  const double ratio = static_cast<double>(from) / static_cast<double>(size), wide = antialias ? std::max(ratio, 1.0) : 1.0;
+  const double ratio = static_cast<double>(from) / static_cast<double>(size),
+               wide = antialias ? std::max(ratio, 1.0) : 1.0;
   for (std::int64_t i = 0; i < size; ++i) {
     double at = (static_cast<double>(i) + 0.5) * ratio;
     constexpr double kParts = 1024;  // of a pixel: TensorFlow has a table for bicubic
-    if (kernel.weight == keys_cubic && !antialias) at = std::floor(at - 0.5) + std::nearbyint((at - 0.5 - std::floor(at - 0.5)) * kParts) / kParts + 0.5;
+    if (kernel.weight == keys_cubic && !antialias)
+      at = std::floor(at - 0.5) + std::nearbyint((at - 0.5 - std::floor(at - 0.5)) * kParts) / kParts + 0.5;
     const auto begin = std::max<std::int64_t>(static_cast<std::int64_t>(std::ceil(at - kernel.radius * wide - 0.5)), 0);
-    const auto end = std::min<std::int64_t>(static_cast<std::int64_t>(std::floor(at + kernel.radius * wide - 0.5)), from - 1);
+    const auto end =
+        std::min<std::int64_t>(static_cast<std::int64_t>(std::floor(at + kernel.radius * wide - 0.5)), from - 1);
     double sum = 0;
-    for (std::int64_t j = begin; j <= end; ++j) sum += kernel.weight(std::abs(static_cast<double>(j) + 0.5 - at) / wide);
+    for (std::int64_t j = begin; j <= end; ++j)
+      sum += kernel.weight(std::abs(static_cast<double>(j) + 0.5 - at) / wide);
     for (std::int64_t j = begin; j <= end && sum != 0; ++j)
-      weights[static_cast<std::size_t>(i * from + j)] = static_cast<float>(kernel.weight(std::abs(static_cast<double>(j) + 0.5 - at) / wide) / sum);
+      weights[static_cast<std::size_t>(i * from + j)] =
+          static_cast<float>(kernel.weight(std::abs(static_cast<double>(j) + 0.5 - at) / wide) / sum);
   }
   return weights;
 }
@@ -85,7 +91,8 @@ Tensor weighted_axis(const Tensor& x, int axis, std::int64_t size, const ResizeO
     if (kernel.name == options.interpolation) weights = kernel_weights(from, size, kernel, options.antialias);
   const Tensor matrix = cast(Tensor::from(weights, Shape{size, from}), x.dtype());
   const Shape& s = x.shape();
-  if (axis == 1) return reshape(matmul(matrix, reshape(x, Shape{s[0], from, s[2] * s[3]})), Shape{s[0], size, s[2], s[3]});
+  if (axis == 1)
+    return reshape(matmul(matrix, reshape(x, Shape{s[0], from, s[2] * s[3]})), Shape{s[0], size, s[2], s[3]});
   return reshape(matmul(matrix, reshape(x, Shape{s[0] * s[1], from, s[3]})), Shape{s[0], s[1], size, s[3]});
 }
 
@@ -94,7 +101,8 @@ Tensor weighted_axis(const Tensor& x, int axis, std::int64_t size, const ResizeO
 void check_interpolation(const LayerConfig& config, std::string_view interpolation) {
   constexpr std::array<std::string_view, 6> kKnown{"bilinear", "nearest", "bicubic", "lanczos3", "lanczos5", "area"};
   if (std::ranges::find(kKnown, interpolation) == kKnown.end())
-    config.refuse("unknown interpolation '", interpolation, "'", nearest_hint(interpolation, kKnown), "; the known ones are ", join(kKnown));
+    config.refuse("unknown interpolation '", interpolation, "'", nearest_hint(interpolation, kKnown),
+                  "; the known ones are ", join(kKnown));
 }
 
 Tensor resized_images(const Tensor& images, std::int64_t height, std::int64_t width, const ResizeOptions& options) {

@@ -14,7 +14,9 @@ namespace {
 class FormulaSchedule final : public LearningRateSchedule {
  public:
   FormulaSchedule(std::string_view class_name, Json arguments, std::function<Tensor(const Tensor&)> formula)
-      : class_name_(class_name), arguments_(arguments.dump()), formula_(std::move(formula)) {}
+      : class_name_(class_name),
+        arguments_(arguments.dump()),
+        formula_(std::move(formula)) {}
   Tensor at(const Tensor& step) const override { return formula_(step); }
   std::string_view class_name() const override { return class_name_; }
   std::string arguments() const override { return arguments_; }
@@ -36,33 +38,51 @@ void check_steps(std::string_view who, double steps) {
 Tensor number(double value) { return Tensor::scalar(value, DType::f64); }
 
 /// How many times decay_steps have passed.
-Tensor periods(const Tensor& step, double decay_steps, bool staircase) { return staircase ? floor(step / decay_steps) : step / decay_steps; }
+Tensor periods(const Tensor& step, double decay_steps, bool staircase) {
+  return staircase ? floor(step / decay_steps) : step / decay_steps;
+}
 
 }  // namespace
 
 RateSchedule ExponentialDecay(const ExponentialDecayOptions& o) {
   check_steps("ExponentialDecay", o.decay_steps);
   return by_formula("ExponentialDecay",
-                    {{"initial_learning_rate", o.initial_learning_rate}, {"decay_steps", o.decay_steps}, {"decay_rate", o.decay_rate}, {"staircase", o.staircase}},
-                    [o](const Tensor& step) { return o.initial_learning_rate * pow(number(o.decay_rate), periods(step, o.decay_steps, o.staircase)); });
+                    {{"initial_learning_rate", o.initial_learning_rate},
+                     {"decay_steps", o.decay_steps},
+                     {"decay_rate", o.decay_rate},
+                     {"staircase", o.staircase}},
+                    [o](const Tensor& step) {
+                      return o.initial_learning_rate *
+                             pow(number(o.decay_rate), periods(step, o.decay_steps, o.staircase));
+                    });
 }
 
 RateSchedule PolynomialDecay(const PolynomialDecayOptions& o) {
   check_steps("PolynomialDecay", o.decay_steps);
-  return by_formula("PolynomialDecay",
-                    {{"initial_learning_rate", o.initial_learning_rate}, {"decay_steps", o.decay_steps}, {"end_learning_rate", o.end_learning_rate}, {"power", o.power}, {"cycle", o.cycle}},
-                    [o](const Tensor& step) {
-                      const Tensor whole = o.cycle ? maximum(ceil(step / o.decay_steps), 1.0) * o.decay_steps : number(o.decay_steps);
-                      const Tensor left = 1.0 - minimum(step, whole) / whole;
-                      return (o.initial_learning_rate - o.end_learning_rate) * pow(left, number(o.power)) + o.end_learning_rate;
-                    });
+  return by_formula(
+      "PolynomialDecay",
+      {{"initial_learning_rate", o.initial_learning_rate},
+       {"decay_steps", o.decay_steps},
+       {"end_learning_rate", o.end_learning_rate},
+       {"power", o.power},
+       {"cycle", o.cycle}},
+      [o](const Tensor& step) {
+        const Tensor whole = o.cycle ? maximum(ceil(step / o.decay_steps), 1.0) * o.decay_steps : number(o.decay_steps);
+        const Tensor left = 1.0 - minimum(step, whole) / whole;
+        return (o.initial_learning_rate - o.end_learning_rate) * pow(left, number(o.power)) + o.end_learning_rate;
+      });
 }
 
 RateSchedule InverseTimeDecay(const InverseTimeDecayOptions& o) {
   check_steps("InverseTimeDecay", o.decay_steps);
   return by_formula("InverseTimeDecay",
-                    {{"initial_learning_rate", o.initial_learning_rate}, {"decay_steps", o.decay_steps}, {"decay_rate", o.decay_rate}, {"staircase", o.staircase}},
-                    [o](const Tensor& step) { return o.initial_learning_rate / (1.0 + o.decay_rate * periods(step, o.decay_steps, o.staircase)); });
+                    {{"initial_learning_rate", o.initial_learning_rate},
+                     {"decay_steps", o.decay_steps},
+                     {"decay_rate", o.decay_rate},
+                     {"staircase", o.staircase}},
+                    [o](const Tensor& step) {
+                      return o.initial_learning_rate / (1.0 + o.decay_rate * periods(step, o.decay_steps, o.staircase));
+                    });
 }
 
 RateSchedule CosineDecay(const CosineDecayOptions& o) {
@@ -72,20 +92,31 @@ RateSchedule CosineDecay(const CosineDecayOptions& o) {
     const Tensor half_turn = std::numbers::pi * minimum(step, o.decay_steps) / o.decay_steps;
     return from * ((1 - o.alpha) * (0.5 * (1.0 + cos(half_turn))) + o.alpha);
   };
-  return by_formula("CosineDecay",
-                    {{"initial_learning_rate", o.initial_learning_rate}, {"decay_steps", o.decay_steps}, {"alpha", o.alpha},
-                     {"warmup_target", warm ? Json(o.warmup_target) : Json()}, {"warmup_steps", o.warmup_steps}},
-                    [o, warm, decayed](const Tensor& step) {
-                      if (!warm) return decayed(step, o.initial_learning_rate);
-                      const Tensor rising = o.initial_learning_rate + (o.warmup_target - o.initial_learning_rate) * (step / o.warmup_steps);
-                      return where(less(step, o.warmup_steps), rising, decayed(maximum(step - o.warmup_steps, 0.0), o.warmup_target));
-                    });
+  return by_formula(
+      "CosineDecay",
+      {{"initial_learning_rate", o.initial_learning_rate},
+       {"decay_steps", o.decay_steps},
+       {"alpha", o.alpha},
+       {"warmup_target", warm ? Json(o.warmup_target) : Json()},
+       {"warmup_steps", o.warmup_steps}},
+      [o, warm, decayed](const Tensor& step) {
+        if (!warm) return decayed(step, o.initial_learning_rate);
+        const Tensor rising =
+            o.initial_learning_rate + (o.warmup_target - o.initial_learning_rate) * (step / o.warmup_steps);
+        return where(less(step, o.warmup_steps), rising, decayed(maximum(step - o.warmup_steps, 0.0), o.warmup_target));
+      });
 }
 
 RateSchedule CosineDecayRestarts(const CosineDecayRestartsOptions& o) {
-  if (!(o.first_decay_steps > 0)) fail(ErrorCode::invalid_argument, "CosineDecayRestarts: first_decay_steps must be positive, got ", o.first_decay_steps);
+  if (!(o.first_decay_steps > 0))
+    fail(ErrorCode::invalid_argument, "CosineDecayRestarts: first_decay_steps must be positive, got ",
+         o.first_decay_steps);
   return by_formula("CosineDecayRestarts",
-                    {{"initial_learning_rate", o.initial_learning_rate}, {"first_decay_steps", o.first_decay_steps}, {"t_mul", o.t_mul}, {"m_mul", o.m_mul}, {"alpha", o.alpha}},
+                    {{"initial_learning_rate", o.initial_learning_rate},
+                     {"first_decay_steps", o.first_decay_steps},
+                     {"t_mul", o.t_mul},
+                     {"m_mul", o.m_mul},
+                     {"alpha", o.alpha}},
                     [o](const Tensor& step) {
                       Tensor done = step / o.first_decay_steps, restarts;
                       if (o.t_mul == 1) {
@@ -103,11 +134,13 @@ RateSchedule CosineDecayRestarts(const CosineDecayRestartsOptions& o) {
 
 RateSchedule PiecewiseConstantDecay(std::vector<double> boundaries, std::vector<double> values) {
   if (values.size() != boundaries.size() + 1)
-    fail(ErrorCode::invalid_argument, "PiecewiseConstantDecay: needs one value more than boundaries, got ", boundaries.size(), " boundaries and ", values.size(), " values");
+    fail(ErrorCode::invalid_argument, "PiecewiseConstantDecay: needs one value more than boundaries, got ",
+         boundaries.size(), " boundaries and ", values.size(), " values");
   const Json arguments{{"boundaries", boundaries}, {"values", values}};
   return by_formula("PiecewiseConstantDecay", arguments, [boundaries, values](const Tensor& step) {
     Tensor rate = number(values.back());
-    for (std::size_t i = boundaries.size(); i-- > 0;) rate = where(less_equal(step, number(boundaries[i])), number(values[i]), rate);
+    for (std::size_t i = boundaries.size(); i-- > 0;)
+      rate = where(less_equal(step, number(boundaries[i])), number(values[i]), rate);
     return rate;
   });
 }
@@ -140,10 +173,13 @@ RateSchedule read_schedule(std::string_view class_name, std::string_view argumen
   if (class_name == "ExponentialDecay") return ExponentialDecay({initial, steps, real("decay_rate", 1), staircase});
   if (class_name == "InverseTimeDecay") return InverseTimeDecay({initial, steps, real("decay_rate", 1), staircase});
   if (class_name == "PolynomialDecay")
-    return PolynomialDecay({initial, steps, real("end_learning_rate", 1e-4), real("power", 1), json.value("cycle", Json(false)) == true});
+    return PolynomialDecay(
+        {initial, steps, real("end_learning_rate", 1e-4), real("power", 1), json.value("cycle", Json(false)) == true});
   if (class_name == "CosineDecayRestarts")
-    return CosineDecayRestarts({initial, real("first_decay_steps", 0), real("t_mul", 2), real("m_mul", 1), real("alpha", 0)});
-  if (class_name == "CosineDecay") return CosineDecay({initial, steps, real("alpha", 0), real("warmup_target", 0), real("warmup_steps", 0)});
+    return CosineDecayRestarts(
+        {initial, real("first_decay_steps", 0), real("t_mul", 2), real("m_mul", 1), real("alpha", 0)});
+  if (class_name == "CosineDecay")
+    return CosineDecay({initial, steps, real("alpha", 0), real("warmup_target", 0), real("warmup_steps", 0)});
   return nullptr;
 }
 

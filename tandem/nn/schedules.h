@@ -1,4 +1,5 @@
-// Learning rates that change from step to step, with Keras' names and formulas. They are computed by the plan of a step.
+// Learning rates that change from step to step, with Keras' names and formulas. They are computed by the plan of a
+// step.
 #pragma once
 #include <map>
 #include <memory>

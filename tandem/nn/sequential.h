@@ -11,7 +11,8 @@ namespace tandem {
 
 class Sequential final : public Model {
  public:
-  explicit Sequential(std::vector<LayerPtr> layers = {}, std::string name = "sequential") : Model(LayerGraph::identity(), std::move(name)) {
+  explicit Sequential(std::vector<LayerPtr> layers = {}, std::string name = "sequential")
+      : Model(LayerGraph::identity(), std::move(name)) {
     for (LayerPtr& layer : layers) add(std::move(layer));
   }
   void add(LayerPtr layer) { append(std::move(layer)); }

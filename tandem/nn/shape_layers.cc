@@ -29,7 +29,9 @@ LayerPtr make_permute(const LayerConfig& config, const LayerMakers&) {
 }
 
 LayerPtr make_repeat_vector(const LayerConfig& config, const LayerMakers&) {
-  return plain(config, [n = positive(config, "n")](const Tensor& x, bool) { return broadcast_to(expand_dims(x, 1), {x.shape()[0], n, x.shape()[-1]}); });
+  return plain(config, [n = positive(config, "n")](const Tensor& x, bool) {
+    return broadcast_to(expand_dims(x, 1), {x.shape()[0], n, x.shape()[-1]});
+  });
 }
 
 /// Before and after each of `count` axes: from one number, one an axis, or two an axis.
@@ -75,29 +77,39 @@ Tensor repeated(const Tensor& x, int axis, std::int64_t times) {
   std::vector<std::int64_t> apart(x.shape().begin(), x.shape().end()), joined = apart;
   apart.insert(apart.begin() + axis + 1, times);
   joined[static_cast<std::size_t>(axis)] *= times;
-  return reshape(broadcast_to(expand_dims(x, axis + 1), Shape(std::span<const std::int64_t>(apart))), Shape(std::span<const std::int64_t>(joined)));
+  return reshape(broadcast_to(expand_dims(x, axis + 1), Shape(std::span<const std::int64_t>(apart))),
+                 Shape(std::span<const std::int64_t>(joined)));
 }
 
 template <int kAxes>
 LayerPtr make_up_sampling(const LayerConfig& config, const LayerMakers&) {
   const std::string interpolation = kAxes == 2 ? config.text("interpolation", "nearest") : "nearest";
   check_interpolation(config, interpolation);
-  return plain(config, [config, interpolation, size = config.ints("size", kAxes, Ints(kAxes, 2))](const Tensor& x, bool) {
-    if (x.rank() != kAxes + 2) config.refuse("needs ", kAxes + 2, " axes, got ", x.shape());
-    if (interpolation != "nearest") return resized_images(x, x.shape()[1] * size[0], x.shape()[2] * size[kAxes - 1], {.interpolation = interpolation});
-    Tensor y = x;
-    for (int i = 0; i < kAxes; ++i) y = repeated(y, i + 1, size[static_cast<std::size_t>(i)]);
-    return y;
-  });
+  return plain(config,
+               [config, interpolation, size = config.ints("size", kAxes, Ints(kAxes, 2))](const Tensor& x, bool) {
+                 if (x.rank() != kAxes + 2) config.refuse("needs ", kAxes + 2, " axes, got ", x.shape());
+                 if (interpolation != "nearest")
+                   return resized_images(x, x.shape()[1] * size[0], x.shape()[2] * size[kAxes - 1],
+                                         {.interpolation = interpolation});
+                 Tensor y = x;
+                 for (int i = 0; i < kAxes; ++i) y = repeated(y, i + 1, size[static_cast<std::size_t>(i)]);
+                 return y;
+               });
 }
 
-constexpr LayerRecord kRecords[] = {{"Cropping1D", make_cropping<1>},         {"Cropping2D", make_cropping<2>},
-                                    {"Cropping3D", make_cropping<3>},         {"UpSampling3D", make_up_sampling<3>},
+constexpr LayerRecord kRecords[] = {{"Cropping1D", make_cropping<1>},
+                                    {"Cropping2D", make_cropping<2>},
+                                    {"Cropping3D", make_cropping<3>},
+                                    {"UpSampling3D", make_up_sampling<3>},
                                     {"ZeroPadding3D", make_zero_padding<3>},
-                                    {"Flatten", make_flatten},                {"Permute", make_permute},
-                                    {"RepeatVector", make_repeat_vector},     {"Reshape", make_reshape},
-                                    {"UpSampling1D", make_up_sampling<1>},    {"UpSampling2D", make_up_sampling<2>},
-                                    {"ZeroPadding1D", make_zero_padding<1>},  {"ZeroPadding2D", make_zero_padding<2>}};
+                                    {"Flatten", make_flatten},
+                                    {"Permute", make_permute},
+                                    {"RepeatVector", make_repeat_vector},
+                                    {"Reshape", make_reshape},
+                                    {"UpSampling1D", make_up_sampling<1>},
+                                    {"UpSampling2D", make_up_sampling<2>},
+                                    {"ZeroPadding1D", make_zero_padding<1>},
+                                    {"ZeroPadding2D", make_zero_padding<2>}};
 
 }  // namespace
 

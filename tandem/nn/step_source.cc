@@ -27,7 +27,9 @@ namespace {
 class ArraySteps final : public StepSource {
  public:
   ArraySteps(Tensors arrays, std::int64_t batch_size, bool shuffle, std::string_view who, std::int64_t most)
-      : loop_(std::move(arrays), batch_size, who), shuffle_(shuffle), steps_(most > 0 ? std::min(most, loop_.steps()) : loop_.steps()) {}
+      : loop_(std::move(arrays), batch_size, who),
+        shuffle_(shuffle),
+        steps_(most > 0 ? std::min(most, loop_.steps()) : loop_.steps()) {}
 
   void begin() override {
     if (shuffle_) loop_.shuffle();
@@ -62,7 +64,9 @@ class ArraySteps final : public StepSource {
 class DatasetSteps final : public StepSource {
  public:
   DatasetSteps(const Dataset& dataset, std::int64_t steps_per_epoch, BatchChange change)
-      : dataset_(dataset), limit_(steps_per_epoch), change_(std::move(change)) {
+      : dataset_(dataset),
+        limit_(steps_per_epoch),
+        change_(std::move(change)) {
     if (limit_ <= 0 && dataset.cardinality() == -1)
       fail(ErrorCode::invalid_argument, "fit: the dataset never ends; give steps_per_epoch, or let it end with take()");
   }
@@ -121,7 +125,8 @@ class DatasetSteps final : public StepSource {
 
 }  // namespace
 
-std::unique_ptr<StepSource> steps_of(const Samples& samples, std::int64_t batch_size, bool shuffle, std::string_view who, std::int64_t most) {
+std::unique_ptr<StepSource> steps_of(const Samples& samples, std::int64_t batch_size, bool shuffle,
+                                     std::string_view who, std::int64_t most) {
   return std::make_unique<ArraySteps>(samples.arrays(), batch_size, shuffle, who, most);
 }
 std::unique_ptr<StepSource> steps_of(const Dataset& dataset, std::int64_t steps_per_epoch, BatchChange change) {

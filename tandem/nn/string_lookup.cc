@@ -22,7 +22,10 @@ std::string LookupLayer::token(const char* key) const {
   return text && text->starts_with('"') ? config().text(key, "") : std::to_string(config().integer(key));
 }
 
-LookupLayer::LookupLayer(const LayerConfig& config) : Layer(config, std::nullopt), numbers_(config.class_name() == "IntegerLookup"), places_(config) {
+LookupLayer::LookupLayer(const LayerConfig& config)
+    : Layer(config, std::nullopt),
+      numbers_(config.class_name() == "IntegerLookup"),
+      places_(config) {
   oov_token_ = config.has("oov_token") ? token("oov_token") : numbers_ ? "-1" : "[UNK]";
   if (config.has("mask_token")) mask_ = token("mask_token");
   if (!config.has("vocabulary")) return;
@@ -30,7 +33,9 @@ LookupLayer::LookupLayer(const LayerConfig& config) : Layer(config, std::nullopt
   if (!words.is_array()) config.refuse("vocabulary must be a list, got ", shown(words));
   std::vector<std::string> list;
   for (const Json& word : words) {
-    if (numbers_ ? !word.is_number_integer() : !word.is_string()) config.refuse("vocabulary must be a list of ", numbers_ ? "whole numbers" : "words", ", it contains ", shown(word));
+    if (numbers_ ? !word.is_number_integer() : !word.is_string())
+      config.refuse("vocabulary must be a list of ", numbers_ ? "whole numbers" : "words", ", it contains ",
+                    shown(word));
     list.push_back(numbers_ ? std::to_string(word.get<std::int64_t>()) : word.get<std::string>());
   }
   set_vocabulary(std::move(list));
@@ -46,10 +51,12 @@ std::vector<std::string> LookupLayer::special() const {
 
 void LookupLayer::set_vocabulary(std::vector<std::string> words) {
   const std::vector<std::string> front = special();
-  if (words.size() >= front.size() && std::equal(front.begin(), front.end(), words.begin())) words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(front.size()));
+  if (words.size() >= front.size() && std::equal(front.begin(), front.end(), words.begin()))
+    words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(front.size()));
   std::unordered_map<std::string, std::int64_t> places;
   for (const std::string& word : words)
-    if (!places.emplace(word, static_cast<std::int64_t>(front.size() + places.size())).second) config().refuse("the vocabulary has '", word, "' twice");
+    if (!places.emplace(word, static_cast<std::int64_t>(front.size() + places.size())).second)
+      config().refuse("the vocabulary has '", word, "' twice");
   if (mask_) places[*mask_] = places_.output().is_int() ? 0 : -1;
   words_ = std::move(words);
   place_ = std::move(places);
@@ -61,7 +68,8 @@ void LookupLayer::load_asset(std::string_view bytes) {
   for (std::size_t at = 0; at <= bytes.size();) {
     const std::size_t end = std::min(bytes.find('\n', at), bytes.size());
     words.emplace_back(bytes.substr(at, end - at));
-    if (numbers_ && words.back().find_first_not_of("-0123456789") != std::string::npos) config().refuse("the vocabulary must have whole numbers, got '", words.back(), "'");
+    if (numbers_ && words.back().find_first_not_of("-0123456789") != std::string::npos)
+      config().refuse("the vocabulary must have whole numbers, got '", words.back(), "'");
     at = end + 1;
   }
   set_vocabulary(std::move(words));
@@ -80,14 +88,18 @@ void LookupLayer::adapt(DatasetIterator pass) {
   WordCounts counts;
   while (const std::optional<Value> batch = pass.next()) {
     const Tensor& x = batch->leaves().at(0).tensor;
-    if (numbers_ ? !is_integer(x.dtype()) : x.dtype() != DType::string) config().refuse("adapt needs ", numbers_ ? "whole numbers" : "strings", ", got ", x.spec());
+    if (numbers_ ? !is_integer(x.dtype()) : x.dtype() != DType::string)
+      config().refuse("adapt needs ", numbers_ ? "whole numbers" : "strings", ", got ", x.spec());
     std::vector<std::string> words;
     if (numbers_)
-      for (const std::int64_t number : cast(x, DType::i64).to_vector<std::int64_t>()) words.push_back(std::to_string(number));
+      for (const std::int64_t number : cast(x, DType::i64).to_vector<std::int64_t>())
+        words.push_back(std::to_string(number));
     else words = x.strings();
-    const std::size_t row = x.rank() < 2 ? 1 : words.size() / static_cast<std::size_t>(std::max<std::int64_t>(x.shape()[0], 1));
+    const std::size_t row =
+        x.rank() < 2 ? 1 : words.size() / static_cast<std::size_t>(std::max<std::int64_t>(x.shape()[0], 1));
     for (std::size_t at = 0; at < words.size(); at += row) {
-      std::vector<std::string> document(words.begin() + static_cast<std::ptrdiff_t>(at), words.begin() + static_cast<std::ptrdiff_t>(at + row));
+      std::vector<std::string> document(words.begin() + static_cast<std::ptrdiff_t>(at),
+                                        words.begin() + static_cast<std::ptrdiff_t>(at + row));
       std::erase_if(document, [](const std::string& word) { return word.empty(); });
       counts.add_document(document);
     }
@@ -117,11 +129,15 @@ void LookupLayer::learn(const WordCounts& counts) {
 
 void LookupLayer::make_variables(const Shape&) {
   if (!places_.output().has_weights()) return;
-  weights_ = add_weight("idf_weights", {places_.depth(words_.size())}, [this](const Shape&) {
-    const Tensor given = places_.given_weights(words_.size());
-    if (!given.defined() && !learned_weights_.defined()) config().refuse("output_mode 'tf_idf' needs idf_weights, or adapt()");
-    return given.defined() ? given : learned_weights_;
-  }, false);
+  weights_ = add_weight(
+      "idf_weights", {places_.depth(words_.size())},
+      [this](const Shape&) {
+        const Tensor given = places_.given_weights(words_.size());
+        if (!given.defined() && !learned_weights_.defined())
+          config().refuse("output_mode 'tf_idf' needs idf_weights, or adapt()");
+        return given.defined() ? given : learned_weights_;
+      },
+      false);
 }
 
 Tensor LookupLayer::words_at(const Tensor& places) const {
@@ -150,7 +166,8 @@ Tensor LookupLayer::numbers_at(const Tensor& places) const {
   std::vector<std::string> all = special();
   all.insert(all.end(), words_.begin(), words_.end());
   all.push_back(oov_token_);
-  const Tensor last = Tensor::scalar(static_cast<std::int64_t>(all.size()) - 1, DType::i64), at = cast(places, DType::i64);
+  const Tensor last = Tensor::scalar(static_cast<std::int64_t>(all.size()) - 1, DType::i64),
+               at = cast(places, DType::i64);
   const Tensor inside = logical_and(greater_equal(at, zeros_like(at)), less(at, last));
   return gather(numbers_of(all), where(inside, at, last));
 }
@@ -168,17 +185,20 @@ Tensor LookupLayer::places_of_numbers(const Tensor& x) const {
   Tensor unknown = whole(places_.oov() == 0 ? -1 : places_.first_oov());
   if (places_.oov() > 1) unknown = floormod(numbers, whole(places_.oov())) + whole(places_.first_oov());
   places = where(known, places, unknown);
-  if (mask_) places = where(equal(numbers, whole(std::stoll(*mask_))), whole(places_.output().is_int() ? 0 : -1), places);
+  if (mask_)
+    places = where(equal(numbers, whole(std::stoll(*mask_))), whole(places_.output().is_int() ? 0 : -1), places);
   return places;
 }
 
 Tensor LookupLayer::places_of(const Tensor& x) const {
-  if (numbers_ && !is_integer(x.dtype()) && !is_floating(x.dtype())) config().refuse("needs whole numbers, got ", x.spec());
+  if (numbers_ && !is_integer(x.dtype()) && !is_floating(x.dtype()))
+    config().refuse("needs whole numbers, got ", x.spec());
   if (numbers_ && !(places_.hashes_integers() && places_.oov() > 1)) return places_of_numbers(x);
   if (!numbers_ && x.dtype() != DType::string) config().refuse("needs strings, got ", x.spec());
   std::vector<std::string> words;
   if (numbers_)
-    for (const std::int64_t number : cast(x, DType::i64).to_vector<std::int64_t>()) words.push_back(std::to_string(number));
+    for (const std::int64_t number : cast(x, DType::i64).to_vector<std::int64_t>())
+      words.push_back(std::to_string(number));
   else words = x.strings();
   std::vector<std::int64_t> places;
   for (const std::string& word : words) {
@@ -201,7 +221,8 @@ LayerPtr lookup_of(const LayerConfig& config) {
   Json arguments = inner.json().value;
   for (const char* key : {"max_tokens", "pad_to_max_tokens", "vocabulary", "idf_weights"})
     if (config.has(key)) arguments[key] = config.json().value.at(key);
-  return std::make_shared<LookupLayer>(LayerConfig("StringLookup", std::make_shared<LayerConfig::Json>(LayerConfig::Json{std::move(arguments)})));
+  return std::make_shared<LookupLayer>(
+      LayerConfig("StringLookup", std::make_shared<LayerConfig::Json>(LayerConfig::Json{std::move(arguments)})));
 }
 
 constexpr std::string_view kPunctuation = "!\"#$%&()*+,-./:;<=>?@[\\]^_`{|}~'";
@@ -209,16 +230,22 @@ constexpr std::string_view kPunctuation = "!\"#$%&()*+,-./:;<=>?@[\\]^_`{|}~'";
 }  // namespace
 
 TextVectorizationLayer::TextVectorizationLayer(const LayerConfig& config)
-    : Layer(config, std::nullopt), ngrams_(config.integer("ngrams", 0)), length_(config.integer("output_sequence_length", 0)), numbers_(config.text("output_mode", "int") == "int"),
+    : Layer(config, std::nullopt),
+      ngrams_(config.integer("ngrams", 0)),
+      length_(config.integer("output_sequence_length", 0)),
+      numbers_(config.text("output_mode", "int") == "int"),
       lookup_(lookup_of(config)) {
-  const std::string standardize = config.is_null("standardize") ? "" : config.text("standardize", "lower_and_strip_punctuation");
+  const std::string standardize =
+      config.is_null("standardize") ? "" : config.text("standardize", "lower_and_strip_punctuation");
   const std::string split = config.is_null("split") ? "" : config.text("split", "whitespace");
-  if (!standardize.empty() && standardize != "lower_and_strip_punctuation" && standardize != "lower" && standardize != "strip_punctuation")
+  if (!standardize.empty() && standardize != "lower_and_strip_punctuation" && standardize != "lower" &&
+      standardize != "strip_punctuation")
     config.refuse("unknown standardize '", standardize, "'");
   if (!split.empty() && split != "whitespace" && split != "character") config.refuse("unknown split '", split, "'");
   lower_ = standardize.find("lower") != std::string::npos, strip_ = standardize.find("strip") != std::string::npos;
   by_character_ = split == "character", whole_ = split.empty();
-  if (ngrams_ < 0 || length_ < 0) config.refuse("ngrams and output_sequence_length must not be negative, got ", ngrams_, " and ", length_);
+  if (ngrams_ < 0 || length_ < 0)
+    config.refuse("ngrams and output_sequence_length must not be negative, got ", ngrams_, " and ", length_);
   for (const char* flag : {"ragged", "sparse"}) config.require(flag, false);
 }
 
@@ -276,7 +303,8 @@ Tensor TextVectorizationLayer::call(const Tensor& x, bool training) {
     Tensors encoded;
     for (auto& row : rows) {
       if (row.empty()) row.emplace_back();  // the mask, which leaves no trace
-      encoded.push_back(expand_dims((*lookup_)(Tensor::from_strings(row, {static_cast<std::int64_t>(row.size())}), training), 0));
+      encoded.push_back(
+          expand_dims((*lookup_)(Tensor::from_strings(row, {static_cast<std::int64_t>(row.size())}), training), 0));
     }
     return concat(encoded, 0);
   }

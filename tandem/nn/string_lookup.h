@@ -18,7 +18,8 @@ struct WordCounts {
   void add_document(const std::vector<std::string>& document);
 };
 
-/// Runs on the host: strings live there. Whole numbers are looked up by ops, so that they can be a part of a traced step.
+/// Runs on the host: strings live there. Whole numbers are looked up by ops, so that they can be a part of a traced
+/// step.
 class LookupLayer final : public Layer {
  public:
   explicit LookupLayer(const LayerConfig& config);
@@ -26,7 +27,8 @@ class LookupLayer final : public Layer {
   /// The mask and the unknown words may stand at the front. Throws invalid_argument when a word is there twice.
   void set_vocabulary(std::vector<std::string> words);
   const std::vector<std::string>& vocabulary() const { return words_; }
-  /// The words of the data, the most frequent first, equally frequent ones from z to a (numbers from the largest), as Keras has them.
+  /// The words of the data, the most frequent first, equally frequent ones from z to a (numbers from the largest), as
+  /// Keras has them.
   void adapt(DatasetIterator pass);
   void learn(const WordCounts& counts);
   std::string_view asset() const override { return config().has("vocabulary") ? "" : "vocabulary.txt"; }

@@ -10,7 +10,8 @@ namespace {
 
 std::string with_commas(std::int64_t number) {
   std::string digits = std::to_string(number);
-  for (auto i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > 0; i -= 3) digits.insert(static_cast<std::size_t>(i), ",");
+  for (auto i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > 0; i -= 3)
+    digits.insert(static_cast<std::size_t>(i), ",");
   return digits;
 }
 
@@ -19,7 +20,8 @@ std::string shape_text(const std::vector<OpenSpec>& results) {
   std::string out;
   for (const OpenSpec& result : results) {
     out += out.empty() ? "(" : ", (";
-    for (std::size_t i = 0; i < result.shape.size(); ++i) out += (i ? ", " : "") + (result.shape[i] < 0 ? "None" : std::to_string(result.shape[i]));
+    for (std::size_t i = 0; i < result.shape.size(); ++i)
+      out += (i ? ", " : "") + (result.shape[i] < 0 ? "None" : std::to_string(result.shape[i]));
     out += ")";
   }
   return results.size() > 1 ? "[" + out + "]" : out;
@@ -97,32 +99,40 @@ std::string Model::summary() const {
   const std::vector<std::string> names = unique_names(graph_);
   const bool chain = is_chain(graph_);
   std::map<const Layer*, Row> rows;
-  const auto name_of = [&](const LayerPtr& layer) { return names[static_cast<std::size_t>(std::find(layers().begin(), layers().end(), layer) - layers().begin())]; };
+  const auto name_of = [&](const LayerPtr& layer) {
+    return names[static_cast<std::size_t>(std::find(layers().begin(), layers().end(), layer) - layers().begin())];
+  };
   for (std::size_t i = 0; i < graph_.nodes().size(); ++i) {
     const LayerGraph::Node& node = graph_.nodes()[i];
     if (!node.layer) continue;
     Row& row = rows[node.layer.get()];
     row.layer = text(name_of(node.layer), " (", node.layer->config().class_name(), ")");
     row.shape = shape_text(shapes[i]);
-    row.parameters = node.layer->built() || node.inputs.empty() ? with_commas(node.layer->count_params()) : "0 (unbuilt)";
+    row.parameters =
+        node.layer->built() || node.inputs.empty() ? with_commas(node.layer->count_params()) : "0 (unbuilt)";
     for (const LayerGraph::Value& input : node.inputs)
-      if (const LayerPtr& from = graph_.nodes()[input.node].layer) row.connections += text(row.connections.empty() ? "" : ", ", name_of(from), "[0][", input.result, "]");
+      if (const LayerPtr& from = graph_.nodes()[input.node].layer)
+        row.connections += text(row.connections.empty() ? "" : ", ", name_of(from), "[0][", input.result, "]");
     if (row.connections.empty()) row.connections = "-";
   }
   // Keras' columns, for a line of 76 characters.
   const Table table(chain ? std::vector<std::size_t>{33, 24, 15} : std::vector<std::size_t>{21, 18, 12, 19});
   const auto cells = [&](const Row& row) {
-    return chain ? std::vector<std::string>{row.layer, row.shape, row.parameters} : std::vector<std::string>{row.layer, row.shape, row.parameters, row.connections};
+    return chain ? std::vector<std::string>{row.layer, row.shape, row.parameters}
+                 : std::vector<std::string>{row.layer, row.shape, row.parameters, row.connections};
   };
   std::string out = text("Model: \"", name_, "\"\n") + table.rule("┏", "━", "┳", "┓") +
-                    table.row(cells({"Layer (type)", "Output Shape", "Param #", "Connected to"}), "┃") + table.rule("┡", "━", "╇", "┩");
-  for (const LayerPtr& layer : layers()) out += (layer == layers()[0] ? "" : table.rule("├", "─", "┼", "┤")) + table.row(cells(rows[layer.get()]), "│");
+                    table.row(cells({"Layer (type)", "Output Shape", "Param #", "Connected to"}), "┃") +
+                    table.rule("┡", "━", "╇", "┩");
+  for (const LayerPtr& layer : layers())
+    out += (layer == layers()[0] ? "" : table.rule("├", "─", "┼", "┤")) + table.row(cells(rows[layer.get()]), "│");
   std::vector<Variable> frozen;
   std::set<std::uint64_t> learning;
   for (const Variable& variable : trainable_variables()) learning.insert(variable.id());
   for (const Variable& variable : variables())
     if (!learning.contains(variable.id())) frozen.push_back(variable);
-  return out + table.rule("└", "─", "┴", "┘") + total_line("Total", variables()) + total_line("Trainable", trainable_variables()) + total_line("Non-trainable", frozen);
+  return out + table.rule("└", "─", "┴", "┘") + total_line("Total", variables()) +
+         total_line("Trainable", trainable_variables()) + total_line("Non-trainable", frozen);
 }
 
 std::string Model::to_dot() const {
@@ -130,7 +140,10 @@ std::string Model::to_dot() const {
   std::string out = "digraph model {\n  node [shape=record, fontname=\"sans-serif\"];\n";
   for (std::size_t i = 0; i < graph_.nodes().size(); ++i) {
     const LayerGraph::Node& node = graph_.nodes()[i];
-    out += text("  n", i, " [label=\"{", node.layer ? text(node.layer->name(), " (", node.layer->config().class_name(), ")") : std::string("input"), "|", shape_text(shapes[i]), "}\"];\n");
+    out +=
+        text("  n", i, " [label=\"{",
+             node.layer ? text(node.layer->name(), " (", node.layer->config().class_name(), ")") : std::string("input"),
+             "|", shape_text(shapes[i]), "}\"];\n");
     for (const LayerGraph::Value& input : node.inputs) out += text("  n", input.node, " -> n", i, ";\n");
   }
   return out + "}\n";

@@ -22,8 +22,11 @@ class Drawing {
   explicit Drawing(const std::vector<Symbol>& inputs) {
     for (const Symbol& input : inputs) {
       const Symbol::Use& use = input.use();
-      if (!use.inputs.empty()) fail(ErrorCode::invalid_argument, "a model's inputs must come from Input(), but one is the result of layer '", use.layer->name(), "'");
-      if (!done_.emplace(&use, graph_.add_input(use.layer, use.results)).second) fail(ErrorCode::invalid_argument, "input '", use.layer->name(), "' is given twice");
+      if (!use.inputs.empty())
+        fail(ErrorCode::invalid_argument, "a model's inputs must come from Input(), but one is the result of layer '",
+             use.layer->name(), "'");
+      if (!done_.emplace(&use, graph_.add_input(use.layer, use.results)).second)
+        fail(ErrorCode::invalid_argument, "input '", use.layer->name(), "' is given twice");
     }
   }
 
@@ -47,7 +50,9 @@ class Drawing {
 
   /// Puts the first input that is missing onto the path; if none is, adds the use and returns false.
   bool wait_for_inputs(const Symbol::Use& use, std::vector<const Symbol::Use*>& path) {
-    if (use.inputs.empty()) fail(ErrorCode::invalid_argument, "an output depends on input '", use.layer->name(), "', which is no input of the model; add it to the inputs");
+    if (use.inputs.empty())
+      fail(ErrorCode::invalid_argument, "an output depends on input '", use.layer->name(),
+           "', which is no input of the model; add it to the inputs");
     std::vector<LayerGraph::Value> arguments;
     for (const Symbol& input : use.inputs) {
       if (!done_.count(&input.use())) return path.push_back(&input.use()), true;
@@ -66,12 +71,15 @@ class Drawing {
 const OpenSpec& Symbol::spec() const { return use_->results[result_]; }
 
 Symbol Symbol::result(std::size_t index) const {
-  if (index >= use_->results.size()) fail(ErrorCode::invalid_argument, "layer '", use_->layer->name(), "' has ", use_->results.size(), " results; ", index, " was asked for");
+  if (index >= use_->results.size())
+    fail(ErrorCode::invalid_argument, "layer '", use_->layer->name(), "' has ", use_->results.size(), " results; ",
+         index, " was asked for");
   return {use_, index};
 }
 
 LayerGraph graph_between(const std::vector<Symbol>& inputs, const std::vector<Symbol>& outputs) {
-  if (inputs.empty() || outputs.empty()) fail(ErrorCode::invalid_argument, "a model needs inputs and outputs, got ", inputs.size(), " and ", outputs.size());
+  if (inputs.empty() || outputs.empty())
+    fail(ErrorCode::invalid_argument, "a model needs inputs and outputs, got ", inputs.size(), " and ", outputs.size());
   Drawing drawing(inputs);
   std::vector<LayerGraph::Value> ends;
   for (const Symbol& output : outputs) ends.push_back(drawing.add(output));
@@ -89,8 +97,11 @@ Symbol LayerPtr::operator()(const Symbol& x) const { return (*this)(std::vector<
 
 Symbol Input(std::vector<std::int64_t> shape, InputOptions options) {
   shape.insert(shape.begin(), -1);
-  const Json arguments{{"batch_shape", open_shape_json(shape)}, {"dtype", dtype_name(options.dtype)}, {"name", options.name.empty() ? "input_layer" : options.name}};
-  const LayerPtr layer = make_layer(LayerConfig("InputLayer", std::make_shared<LayerConfig::Json>(LayerConfig::Json{arguments})));
+  const Json arguments{{"batch_shape", open_shape_json(shape)},
+                       {"dtype", dtype_name(options.dtype)},
+                       {"name", options.name.empty() ? "input_layer" : options.name}};
+  const LayerPtr layer =
+      make_layer(LayerConfig("InputLayer", std::make_shared<LayerConfig::Json>(LayerConfig::Json{arguments})));
   return {std::make_shared<Symbol::Use>(Symbol::Use{layer, {}, {OpenSpec{options.dtype, shape}}}), 0};
 }
 

@@ -7,8 +7,8 @@
 
 namespace tandem {
 
-/// Itself ("int"), a row with a one at its place ("one_hot"), or one row of all that a sample has ("multi_hot", "count", and "tf_idf": counts
-/// times weights). Places that are negative leave no trace in rows.
+/// Itself ("int"), a row with a one at its place ("one_hot"), or one row of all that a sample has ("multi_hot",
+/// "count", and "tf_idf": counts times weights). Places that are negative leave no trace in rows.
 class TokenOutput {
  public:
   TokenOutput(const LayerConfig& config, std::string_view fallback);
@@ -34,10 +34,12 @@ class LookupPlaces {
   std::int64_t depth(std::size_t words) const;
   /// How many words may be learned.
   std::size_t most_words() const;
-  /// The place of a word that is not in the vocabulary, by its fingerprint or a salted hash; throws where there is none.
+  /// The place of a word that is not in the vocabulary, by its fingerprint or a salted hash; throws where there is
+  /// none.
   std::int64_t place_of_unknown(const std::string& word) const;
   bool hashes_integers() const { return farmhash_; }
-  /// The argument idf_weights for so many words, places in front filled up with their mean; undefined where it is missing.
+  /// The argument idf_weights for so many words, places in front filled up with their mean; undefined where it is
+  /// missing.
   Tensor given_weights(std::size_t words) const;
   /// log(1 + documents / (1 + documents with the word)), places in front filled up with the mean.
   Tensor learned_weights(const std::vector<std::int64_t>& documents_with, std::int64_t documents) const;

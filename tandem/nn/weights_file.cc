@@ -7,7 +7,9 @@ void write_layer(const Layer& layer, Hdf5Object& group) {
   Hdf5Object& variables = group.group(layer.variables_path());
   variables.attributes["name"] = Tensor::from_strings({layer.name()}, {});
   const std::vector<Variable> stored = layer.stored_variables();
-  for (std::size_t i = 0; i < stored.size(); ++i) variables.items[layer.variable_name().empty() ? std::to_string(i) : std::string(layer.variable_name())].value = stored[i].value();
+  for (std::size_t i = 0; i < stored.size(); ++i)
+    variables.items[layer.variable_name().empty() ? std::to_string(i) : std::string(layer.variable_name())].value =
+        stored[i].value();
   for (const auto& [path, child] : layer.children()) write_layer(*child, group.group(path));
 }
 
@@ -20,8 +22,11 @@ struct Gift {
 Tensors numbered(const Hdf5Object& group, const Layer& layer, const std::string& file) {
   Tensors values;
   for (std::size_t i = 0; i < group.items.size(); ++i) {
-    const Hdf5Object* item = group.find(layer.variable_name().empty() ? std::to_string(i) : std::string(layer.variable_name()));
-    if (!item || item->is_group()) fail(ErrorCode::bad_file, file, ": layer '", layer.name(), "' has ", group.items.size(), " variables, but number ", i, " is missing");
+    const Hdf5Object* item =
+        group.find(layer.variable_name().empty() ? std::to_string(i) : std::string(layer.variable_name()));
+    if (!item || item->is_group())
+      fail(ErrorCode::bad_file, file, ": layer '", layer.name(), "' has ", group.items.size(),
+           " variables, but number ", i, " is missing");
     values.push_back(item->value);
   }
   return values;
@@ -37,10 +42,12 @@ void check(const Gift& gift, const std::string& file) {
   if (!gift.layer->built()) return;  // compared when the variables are made
   const std::vector<Variable> variables = gift.layer->stored_variables();
   if (gift.values.size() != variables.size())
-    fail(ErrorCode::bad_file, file, ": layer '", gift.layer->name(), "' has ", variables.size(), " variables, the file has ", gift.values.size());
+    fail(ErrorCode::bad_file, file, ": layer '", gift.layer->name(), "' has ", variables.size(),
+         " variables, the file has ", gift.values.size());
   for (std::size_t i = 0; i < variables.size(); ++i)
     if (gift.values[i].shape() != variables[i].shape())
-      fail(ErrorCode::bad_file, file, ": variable '", variables[i].name(), "' has shape ", variables[i].shape(), ", in the file ", gift.values[i].shape());
+      fail(ErrorCode::bad_file, file, ": variable '", variables[i].name(), "' has shape ", variables[i].shape(),
+           ", in the file ", gift.values[i].shape());
 }
 
 }  // namespace
@@ -55,7 +62,8 @@ Hdf5Object weights_of(const LayerGraph& graph, const std::string& name) {
 
 void give_weights(const LayerGraph& graph, const Hdf5Object& root, const std::string& file) {
   constexpr std::string_view kOldName = "_layer_checkpoint_dependencies";  // of "layers", before Keras 3.0
-  if (graph.tracked().empty() && !root.find("layers") && !root.find(kOldName)) fail(ErrorCode::bad_file, file, ": no group 'layers', as Keras' weights have it");
+  if (graph.tracked().empty() && !root.find("layers") && !root.find(kOldName))
+    fail(ErrorCode::bad_file, file, ": no group 'layers', as Keras' weights have it");
   std::vector<Gift> gifts;
   for (const auto& [path, layer] : graph.stored_layers()) {
     const Hdf5Object* group = root.find(path);

@@ -16,11 +16,17 @@ LayerConfig backward_config(const LayerConfig& config) {
 class Bidirectional final : public Layer {
  public:
   Bidirectional(const LayerConfig& config, const LayerMakers& custom)
-      : Layer(config), mode_(config.is_null("merge_mode") ? "none" : config.text("merge_mode", "concat")), all_steps_(config.layer("layer").flag("return_sequences", false)),
-        forward_(make_layer(config.layer("layer"), custom)), backward_(make_layer(backward_config(config), custom)) {
-    if (mode_ != "concat" && mode_ != "sum" && mode_ != "mul" && mode_ != "ave" && mode_ != "none") config.refuse("merge_mode must be 'concat', 'sum', 'mul', 'ave' or null, got '", mode_, "'");
+      : Layer(config),
+        mode_(config.is_null("merge_mode") ? "none" : config.text("merge_mode", "concat")),
+        all_steps_(config.layer("layer").flag("return_sequences", false)),
+        forward_(make_layer(config.layer("layer"), custom)),
+        backward_(make_layer(backward_config(config), custom)) {
+    if (mode_ != "concat" && mode_ != "sum" && mode_ != "mul" && mode_ != "ave" && mode_ != "none")
+      config.refuse("merge_mode must be 'concat', 'sum', 'mul', 'ave' or null, got '", mode_, "'");
   }
-  std::vector<std::pair<std::string, LayerPtr>> children() const override { return {{"forward_layer", forward_}, {"backward_layer", backward_}}; }
+  std::vector<std::pair<std::string, LayerPtr>> children() const override {
+    return {{"forward_layer", forward_}, {"backward_layer", backward_}};
+  }
 
  private:
   void make_variables(const Shape& input) override {
@@ -28,7 +34,9 @@ class Bidirectional final : public Layer {
     backward_->build(input);
   }
   Tensor call(const Tensor& x, bool training) override { return call_all({x}, training)[0]; }
-  Tensors call_all(const Tensors& inputs, bool training) override { return call_masked(inputs, Tensors(inputs.size()), training).values; }
+  Tensors call_all(const Tensors& inputs, bool training) override {
+    return call_masked(inputs, Tensors(inputs.size()), training).values;
+  }
   Masked call_masked(const Tensors& inputs, const Tensors& masks, bool training) override {
     Tensors ahead{inputs[0]}, back{inputs[0]};  // initial states: one half each
     const std::size_t half = (inputs.size() - 1) / 2;
@@ -53,7 +61,9 @@ class Bidirectional final : public Layer {
 
 class TimeDistributed final : public Layer {
  public:
-  TimeDistributed(const LayerConfig& config, const LayerMakers& custom) : Layer(config), layer_(make_layer(config.layer("layer"), custom)) {}
+  TimeDistributed(const LayerConfig& config, const LayerMakers& custom)
+      : Layer(config),
+        layer_(make_layer(config.layer("layer"), custom)) {}
   std::vector<std::pair<std::string, LayerPtr>> children() const override { return {{"layer", layer_}}; }
 
  private:
@@ -63,7 +73,9 @@ class TimeDistributed final : public Layer {
     return Shape(std::span<const std::int64_t>(front));
   }
   void make_variables(const Shape& input) override {
-    if (input.rank() < 3) fail(ErrorCode::shape_mismatch, "layer '", name(), "' needs at least three axes, batch, steps and features, got ", input);
+    if (input.rank() < 3)
+      fail(ErrorCode::shape_mismatch, "layer '", name(), "' needs at least three axes, batch, steps and features, got ",
+           input);
     layer_->build(with_front(input, 2, {input[0] * input[1]}));
   }
   Tensor call(const Tensor& x, bool training) override {
@@ -75,16 +87,21 @@ class TimeDistributed final : public Layer {
   LayerPtr layer_;
 };
 
-/// A layer whose kernel is divided by its largest singular value, which some rounds of power iteration estimate in training.
+/// A layer whose kernel is divided by its largest singular value, which some rounds of power iteration estimate in
+/// training.
 class SpectralNormalization final : public Layer {
  public:
   SpectralNormalization(const LayerConfig& config, const LayerMakers& custom)
-      : Layer(config), rounds_(config.integer("power_iterations", 1)), layer_(make_layer(config.layer("layer"), custom)) {
+      : Layer(config),
+        rounds_(config.integer("power_iterations", 1)),
+        layer_(make_layer(config.layer("layer"), custom)) {
     if (rounds_ < 1) config.refuse("power_iterations must be positive, got ", rounds_);
   }
   std::vector<std::pair<std::string, LayerPtr>> children() const override { return {{"layer", layer_}}; }
   /// Keras lists the kernel with its own.
-  std::vector<Variable> stored_variables() const override { return kernel_ ? std::vector<Variable>{*kernel_, *vector_} : own_variables(); }
+  std::vector<Variable> stored_variables() const override {
+    return kernel_ ? std::vector<Variable>{*kernel_, *vector_} : own_variables();
+  }
   Tensors own_of_stored(Tensors values) const override {
     if (values.size() == 2) values.erase(values.begin());
     return values;
@@ -97,7 +114,9 @@ class SpectralNormalization final : public Layer {
     for (const Variable& variable : layer_->own_variables())
       if (variable.name().ends_with("/kernel") || variable.name().ends_with("/embeddings")) kernel_ = variable;
     if (!kernel_) config().refuse("the layer '", layer_->name(), "' has no kernel and no embeddings to normalise");
-    vector_ = add_weight("vector_u", {1, kernel_->shape()[-1]}, [](const Shape& shape) { return truncated_normal(shape, 0, 0.02); }, false);
+    vector_ = add_weight(
+        "vector_u", {1, kernel_->shape()[-1]}, [](const Shape& shape) { return truncated_normal(shape, 0, 0.02); },
+        false);
   }
   Tensor call(const Tensor& x, bool training) override {
     if (training) normalize();

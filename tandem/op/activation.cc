@@ -24,11 +24,12 @@ const OpDef tanh_grad_op{
     .dtypes = kFloating,
     .infer = broadcast_inputs,
     .scalar = formula([](auto y, auto dy) { return dy * (1 - y * y); }),
-    .grad = [](GradContext& g) {
-      const Tensor& y = g.input(0);
-      return Tensors{grad_of(g, 0, [&] { return g.output_grad() * g.input(1) * (y * -2); }),
-                     grad_of(g, 1, [&] { return apply(tanh_grad_op, {y, g.output_grad()}); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor& y = g.input(0);
+          return Tensors{grad_of(g, 0, [&] { return g.output_grad() * g.input(1) * (y * -2); }),
+                         grad_of(g, 1, [&] { return apply(tanh_grad_op, {y, g.output_grad()}); })};
+        },
     .grad_reads = {.inputs = 0b11},
     .flops_per_element = 3,
 };
@@ -40,11 +41,12 @@ const OpDef sigmoid_grad_op{
     .dtypes = kFloating,
     .infer = broadcast_inputs,
     .scalar = formula([](auto y, auto dy) { return dy * (y * (1 - y)); }),
-    .grad = [](GradContext& g) {
-      const Tensor& y = g.input(0);
-      return Tensors{grad_of(g, 0, [&] { return g.output_grad() * g.input(1) * (1 - y * 2); }),
-                     grad_of(g, 1, [&] { return apply(sigmoid_grad_op, {y, g.output_grad()}); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor& y = g.input(0);
+          return Tensors{grad_of(g, 0, [&] { return g.output_grad() * g.input(1) * (1 - y * 2); }),
+                         grad_of(g, 1, [&] { return apply(sigmoid_grad_op, {y, g.output_grad()}); })};
+        },
     .grad_reads = {.inputs = 0b11},
     .flops_per_element = 3,
 };
@@ -55,10 +57,11 @@ const OpDef relu_grad_op{
     .inputs = {"y", "dy"},
     .infer = broadcast_inputs,
     .scalar = formula([](auto y, auto dy) { return select(y > 0, dy, 0); }),
-    .grad = [](GradContext& g) {
-      return Tensors{grad_of(g, 0, [&] { return zeros_like(g.input(0)); }),
-                     grad_of(g, 1, [&] { return apply(relu_grad_op, {g.input(0), g.output_grad()}); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          return Tensors{grad_of(g, 0, [&] { return zeros_like(g.input(0)); }),
+                         grad_of(g, 1, [&] { return apply(relu_grad_op, {g.input(0), g.output_grad()}); })};
+        },
     .grad_reads = {.inputs = 0b01},
 };
 
@@ -76,12 +79,13 @@ const OpDef gelu_grad_op{
       auto density = exp(x * x * -0.5f) * kInvSqrt2Pi;
       return decltype(x)(dy * (below + x * density));
     }),
-    .grad = [](GradContext& g) {
-      const Tensor& x = g.input(0);
-      return Tensors{
-          grad_of(g, 0, [&] { return g.output_grad() * g.input(1) * (normal_density(x) * (2 - x * x)); }),
-          grad_of(g, 1, [&] { return apply(gelu_grad_op, {x, g.output_grad()}); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor& x = g.input(0);
+          return Tensors{
+              grad_of(g, 0, [&] { return g.output_grad() * g.input(1) * (normal_density(x) * (2 - x * x)); }),
+              grad_of(g, 1, [&] { return apply(gelu_grad_op, {x, g.output_grad()}); })};
+        },
     .grad_reads = {.inputs = 0b11},
     .flops_per_element = 50,
 };
@@ -144,12 +148,13 @@ const OpDef gelu_tanh_op{
       auto inner = x * (1 + x * x * kGeluCubic) * kSqrt2OverPi;
       return decltype(x)(0.5f * x * (1 + tanh(decltype(x)(inner))));
     }),
-    .grad = [](GradContext& g) {
-      const Tensor& x = g.input();
-      const Tensor t = tanh(x * (1 + x * x * kGeluCubic) * kSqrt2OverPi);
-      const Tensor inner_grad = (1 + x * x * (3 * kGeluCubic)) * kSqrt2OverPi;
-      return Tensors{g.output_grad() * ((1 + t) * 0.5 + x * 0.5 * (1 - t * t) * inner_grad)};
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor& x = g.input();
+          const Tensor t = tanh(x * (1 + x * x * kGeluCubic) * kSqrt2OverPi);
+          const Tensor inner_grad = (1 + x * x * (3 * kGeluCubic)) * kSqrt2OverPi;
+          return Tensors{g.output_grad() * ((1 + t) * 0.5 + x * 0.5 * (1 - t * t) * inner_grad)};
+        },
     .grad_reads = {.inputs = 1},
     .flops_per_element = 30,
 };

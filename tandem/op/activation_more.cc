@@ -37,10 +37,11 @@ const OpDef relu6_grad_op{
     .inputs = {"x", "dy"},
     .infer = broadcast_inputs,
     .scalar = formula([](auto x, auto dy) { return select(x > 0, select(x < 6, dy, 0), 0); }),
-    .grad = [](GradContext& g) {
-      return Tensors{grad_of(g, 0, [&] { return zeros_like(g.input(0)); }),
-                     grad_of(g, 1, [&] { return apply(relu6_grad_op, {g.input(0), g.output_grad()}); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          return Tensors{grad_of(g, 0, [&] { return zeros_like(g.input(0)); }),
+                         grad_of(g, 1, [&] { return apply(relu6_grad_op, {g.input(0), g.output_grad()}); })};
+        },
     .grad_reads = {.inputs = 0b01},
     .flops_per_element = 2,
 };
@@ -52,10 +53,11 @@ const OpDef hard_sigmoid_grad_op{
     .dtypes = kFloating,
     .infer = broadcast_inputs,
     .scalar = formula([](auto x, auto dy) { return decltype(x)(select(x > -3, select(x < 3, dy * (1.0 / 6), 0), 0)); }),
-    .grad = [](GradContext& g) {
-      return Tensors{grad_of(g, 0, [&] { return zeros_like(g.input(0)); }),
-                     grad_of(g, 1, [&] { return apply(hard_sigmoid_grad_op, {g.input(0), g.output_grad()}); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          return Tensors{grad_of(g, 0, [&] { return zeros_like(g.input(0)); }),
+                         grad_of(g, 1, [&] { return apply(hard_sigmoid_grad_op, {g.input(0), g.output_grad()}); })};
+        },
     .grad_reads = {.inputs = 0b01},
     .flops_per_element = 3,
 };
@@ -66,11 +68,15 @@ const OpDef hard_silu_grad_op{
     .inputs = {"x", "dy"},
     .dtypes = kFloating,
     .infer = broadcast_inputs,
-    .scalar = formula([](auto x, auto dy) { return decltype(x)(select(x > -3, select(x < 3, dy * (x * (1.0 / 3) + 0.5), dy), 0)); }),
-    .grad = [](GradContext& g) {
-      return Tensors{grad_of(g, 0, [&] { return apply(hard_sigmoid_grad_op, {g.input(0), g.output_grad() * g.input(1) * 2}); }),
-                     grad_of(g, 1, [&] { return apply(hard_silu_grad_op, {g.input(0), g.output_grad()}); })};
-    },
+    .scalar = formula(
+        [](auto x, auto dy) { return decltype(x)(select(x > -3, select(x < 3, dy * (x * (1.0 / 3) + 0.5), dy), 0)); }),
+    .grad =
+        [](GradContext& g) {
+          return Tensors{
+              grad_of(g, 0,
+                      [&] { return apply(hard_sigmoid_grad_op, {g.input(0), g.output_grad() * g.input(1) * 2}); }),
+              grad_of(g, 1, [&] { return apply(hard_silu_grad_op, {g.input(0), g.output_grad()}); })};
+        },
     .grad_reads = {.inputs = 0b11},
     .flops_per_element = 4,
 };
@@ -82,13 +88,13 @@ const OpDef leaky_relu_grad_op{
     .dtypes = kFloating,
     .infer = broadcast_inputs,
     .scalar = formula([](auto x, auto alpha, auto dy) { return select(x > 0, dy, dy * alpha); }),
-    .grad = [](GradContext& g) {
-      const Tensor &x = g.input(0), &upstream = g.output_grad();
-      return Tensors{
-          grad_of(g, 0, [&] { return zeros_like(x); }),
-          grad_of(g, 1, [&] { return where(greater(x, 0), scalar_like(x, 0), upstream * g.input(2)); }),
-          grad_of(g, 2, [&] { return apply(leaky_relu_grad_op, {x, g.input(1), upstream}); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor &x = g.input(0), &upstream = g.output_grad();
+          return Tensors{grad_of(g, 0, [&] { return zeros_like(x); }),
+                         grad_of(g, 1, [&] { return where(greater(x, 0), scalar_like(x, 0), upstream * g.input(2)); }),
+                         grad_of(g, 2, [&] { return apply(leaky_relu_grad_op, {x, g.input(1), upstream}); })};
+        },
     .grad_reads = {.inputs = 0b111},
     .flops_per_element = 2,
 };
@@ -111,12 +117,13 @@ const OpDef leaky_relu_op{
     .dtypes = kFloating,
     .infer = broadcast_inputs,
     .scalar = formula([](auto x, auto alpha) { return select(x > 0, x, x * alpha); }),
-    .grad = [](GradContext& g) {
-      const Tensor& x = g.input(0);
-      const Tensor& dy = g.output_grad();
-      return Tensors{grad_of(g, 0, [&] { return apply(leaky_relu_grad_op, {x, g.input(1), dy}); }),
-                     grad_of(g, 1, [&] { return where(greater(x, 0), scalar_like(x, 0), dy * x); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor& x = g.input(0);
+          const Tensor& dy = g.output_grad();
+          return Tensors{grad_of(g, 0, [&] { return apply(leaky_relu_grad_op, {x, g.input(1), dy}); }),
+                         grad_of(g, 1, [&] { return where(greater(x, 0), scalar_like(x, 0), dy * x); })};
+        },
     .grad_reads = {.inputs = 0b11},
     .flops_per_element = 2,
 };
@@ -128,25 +135,29 @@ const OpDef elu_op{
     .dtypes = kFloating,
     .infer = same_as_first,
     .scalar = formula([](auto x) { return select(x > 0, x, expm1(x)); }),
-    .grad = [](GradContext& g) {
-      const Tensor& y = g.output();
-      return Tensors{where(less(y, 0), g.output_grad() * (y + 1), g.output_grad())};  // of NaN, too: as TensorFlow
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor& y = g.output();
+          return Tensors{where(less(y, 0), g.output_grad() * (y + 1), g.output_grad())};  // of NaN, too: as TensorFlow
+        },
     .grad_reads = {.outputs = 1},
     .flops_per_element = 20,
 };
 
 const OpDef selu_op{
     .name = "selu",
-    .doc = "scale * x where x > 0, else scale * alpha * (exp(x) - 1), elementwise, with the constants of self-normalizing networks.",
+    .doc =
+        "scale * x where x > 0, else scale * alpha * (exp(x) - 1), elementwise, with the constants of self-normalizing "
+        "networks.",
     .inputs = {"features"},
     .dtypes = kFloating,
     .infer = same_as_first,
     .scalar = formula([](auto x) { return decltype(x)(select(x > 0, x * kSeluScale, expm1(x) * kSeluScaleAlpha)); }),
-    .grad = [](GradContext& g) {
-      const Tensor& y = g.output();
-      return Tensors{where(less(y, 0), g.output_grad() * (y + kSeluScaleAlpha), g.output_grad() * kSeluScale)};
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor& y = g.output();
+          return Tensors{where(less(y, 0), g.output_grad() * (y + kSeluScaleAlpha), g.output_grad() * kSeluScale)};
+        },
     .grad_reads = {.outputs = 1},
     .flops_per_element = 20,
 };
@@ -161,17 +172,19 @@ const OpDef silu_grad_op{
       auto s = 1 / (1 + exp(-x));
       return dy * (s * (1 + x * (1 - s)));
     }),
-    .grad = [](GradContext& g) {
-      const Tensor& x = g.input(0);
-      return Tensors{grad_of(g, 0, [&] {
-                       const Tensor s = sigmoid(x), slope = s * (1 - s);
-                       return g.output_grad() * g.input(1) * (slope * (2 + x * (1 - s * 2)));
-                     }),
-                     grad_of(g, 1, [&] {
-                       const Tensor s = sigmoid(x);
-                       return g.output_grad() * (s * (1 + x * (1 - s)));
-                     })};
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor& x = g.input(0);
+          return Tensors{grad_of(g, 0,
+                                 [&] {
+                                   const Tensor s = sigmoid(x), slope = s * (1 - s);
+                                   return g.output_grad() * g.input(1) * (slope * (2 + x * (1 - s * 2)));
+                                 }),
+                         grad_of(g, 1, [&] {
+                           const Tensor s = sigmoid(x);
+                           return g.output_grad() * (s * (1 + x * (1 - s)));
+                         })};
+        },
     .grad_reads = {.inputs = 0b11},
     .flops_per_element = 25,
 };
@@ -255,11 +268,12 @@ const OpDef mish_op{
     .dtypes = kFloating,
     .infer = same_as_first,
     .scalar = formula([](auto x) { return mish_of(x); }),
-    .grad = [](GradContext& g) {
-      const Tensor& x = g.input();
-      const Tensor t = tanh(softplus(x));
-      return Tensors{g.output_grad() * (t + x * (1 - t * t) * sigmoid(x))};
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor& x = g.input();
+          const Tensor t = tanh(softplus(x));
+          return Tensors{g.output_grad() * (t + x * (1 - t * t) * sigmoid(x))};
+        },
     .grad_reads = {.inputs = 1},
     .flops_per_element = 26,
 };
@@ -268,8 +282,22 @@ const OpDef mish_op{
 
 OpGroup more_activation_ops() {
   static constexpr const OpDef* kOps[] = {
-      &relu6_op, &leaky_relu_op, &elu_op, &selu_op, &silu_op, &softplus_op, &softsign_op, &hard_sigmoid_op,
-      &hard_silu_op, &mish_op, &log_sigmoid_op, &silu_grad_op, &relu6_grad_op, &leaky_relu_grad_op, &hard_sigmoid_grad_op, &hard_silu_grad_op,
+      &relu6_op,
+      &leaky_relu_op,
+      &elu_op,
+      &selu_op,
+      &silu_op,
+      &softplus_op,
+      &softsign_op,
+      &hard_sigmoid_op,
+      &hard_silu_op,
+      &mish_op,
+      &log_sigmoid_op,
+      &silu_grad_op,
+      &relu6_grad_op,
+      &leaky_relu_grad_op,
+      &hard_sigmoid_grad_op,
+      &hard_silu_grad_op,
   };
   return kOps;
 }

@@ -30,9 +30,10 @@ const OpDef subtract_op{
     .inputs = {"x", "y"},
     .infer = broadcast_inputs,
     .scalar = formula([](auto x, auto y) { return x - y; }),
-    .grad = [](GradContext& g) {
-      return Tensors{unbroadcast(g.output_grad(), g.shape(0)), grad_of(g, 1, [&] { return -g.output_grad(); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          return Tensors{unbroadcast(g.output_grad(), g.shape(0)), grad_of(g, 1, [&] { return -g.output_grad(); })};
+        },
 };
 
 const OpDef multiply_op{
@@ -41,10 +42,11 @@ const OpDef multiply_op{
     .inputs = {"x", "y"},
     .infer = broadcast_inputs,
     .scalar = formula([](auto x, auto y) { return x * y; }),
-    .grad = [](GradContext& g) {
-      return Tensors{grad_of(g, 0, [&] { return g.output_grad() * g.input(1); }),
-                     grad_of(g, 1, [&] { return g.output_grad() * g.input(0); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          return Tensors{grad_of(g, 0, [&] { return g.output_grad() * g.input(1); }),
+                         grad_of(g, 1, [&] { return g.output_grad() * g.input(0); })};
+        },
     .grad_reads = {.inputs = 0b11},
 };
 
@@ -55,11 +57,12 @@ const OpDef divide_op{
     .infer = quotient,
     .scalar = formula([](auto x, auto y) { return x / y; }),
     .compute_dtype = quotient_dtype,
-    .grad = [](GradContext& g) {
-      if (!is_floating(g.input_spec(0).dtype())) return Tensors(2);
-      return Tensors{grad_of(g, 0, [&] { return g.output_grad() / g.input(1); }),
-                     grad_of(g, 1, [&] { return -(g.output_grad() * g.output()) / g.input(1); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          if (!is_floating(g.input_spec(0).dtype())) return Tensors(2);
+          return Tensors{grad_of(g, 0, [&] { return g.output_grad() / g.input(1); }),
+                         grad_of(g, 1, [&] { return -(g.output_grad() * g.output()) / g.input(1); })};
+        },
     .grad_reads = {.inputs = 0b10, .outputs = 1},
     .flops_per_element = 4,
     .domain = {0.5, 3},
@@ -71,15 +74,17 @@ const OpDef pow_op{
     .inputs = {"x", "y"},
     .infer = broadcast_inputs,
     .scalar = formula([](auto x, auto y) { return pow(x, y); }),
-    .grad = [](GradContext& g) {
-      const Tensor& x = g.input(0);
-      const Tensor& y = g.input(1);
-      return Tensors{grad_of(g, 0, [&] { return g.output_grad() * (y * pow(x, y - 1)); }), grad_of(g, 1, [&] {
-                       // log of what is not positive is taken as 0, as TensorFlow does; where the power is infinite, that is NaN
-                       const Tensor positive = greater(x, 0);
-                       return g.output_grad() * g.output() * log(where(positive, x, ones_like(x)));
-                     })};
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor& x = g.input(0);
+          const Tensor& y = g.input(1);
+          return Tensors{grad_of(g, 0, [&] { return g.output_grad() * (y * pow(x, y - 1)); }), grad_of(g, 1, [&] {
+                           // log of what is not positive is taken as 0, as TensorFlow does; where the power is
+                           // infinite, that is NaN
+                           const Tensor positive = greater(x, 0);
+                           return g.output_grad() * g.output() * log(where(positive, x, ones_like(x)));
+                         })};
+        },
     .grad_reads = {.inputs = 0b11, .outputs = 1},
     .flops_per_element = 40,
     .domain = {0.3, 3},
@@ -148,7 +153,10 @@ const OpDef square_op{
     .inputs = {"x"},
     .infer = same_as_first,
     .scalar = formula([](auto x) { return x * x; }),
-    .grad = [](GradContext& g) { return Tensors{g.output_grad() * g.input() * 2}; },  // x * 2 may be too large where the product is not
+    .grad =
+        [](GradContext& g) {
+          return Tensors{g.output_grad() * g.input() * 2};
+        },  // x * 2 may be too large where the product is not
     .grad_reads = {.inputs = 1},
 };
 
@@ -159,7 +167,8 @@ const OpDef sqrt_op{
     .dtypes = kFloating,
     .infer = same_as_first,
     .scalar = formula([](auto x) { return sqrt(x); }),
-    // 0 where nothing comes from above, as in TensorFlow: what `where` left out stays out, though the root is 0 or NaN there.
+    // 0 where nothing comes from above, as in TensorFlow: what `where` left out stays out, though the root is 0 or NaN
+    // there.
     .grad = [](GradContext& g) { return Tensors{multiply_no_nan(0.5 / g.output(), g.output_grad())}; },
     .grad_reads = {.outputs = 1},
     .flops_per_element = 4,
@@ -173,11 +182,12 @@ const OpDef rsqrt_grad_op{
     .dtypes = kFloating,
     .infer = broadcast_inputs,
     .scalar = formula([](auto y, auto dy) { return decltype(y)(select(dy == 0, 0, y * y * y * -0.5f * dy)); }),
-    .grad = [](GradContext& g) {
-      const Tensor& y = g.input(0);
-      return Tensors{grad_of(g, 0, [&] { return multiply_no_nan(y * y * -1.5, g.input(1)) * g.output_grad(); }),
-                     grad_of(g, 1, [&] { return apply(rsqrt_grad_op, {y, g.output_grad()}); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor& y = g.input(0);
+          return Tensors{grad_of(g, 0, [&] { return multiply_no_nan(y * y * -1.5, g.input(1)) * g.output_grad(); }),
+                         grad_of(g, 1, [&] { return apply(rsqrt_grad_op, {y, g.output_grad()}); })};
+        },
     .grad_reads = {.inputs = 0b11},
     .flops_per_element = 4,
     .domain = {0.1, 4},
@@ -229,9 +239,10 @@ const OpDef add_op{
     .inputs = {"x", "y"},
     .infer = broadcast_inputs,
     .scalar = formula([](auto x, auto y) { return x + y; }),
-    .grad = [](GradContext& g) {
-      return Tensors{unbroadcast(g.output_grad(), g.shape(0)), unbroadcast(g.output_grad(), g.shape(1))};
-    },
+    .grad =
+        [](GradContext& g) {
+          return Tensors{unbroadcast(g.output_grad(), g.shape(0)), unbroadcast(g.output_grad(), g.shape(1))};
+        },
 };
 
 const OpDef cast_op{
@@ -240,34 +251,37 @@ const OpDef cast_op{
     .inputs = {"x"},
     .attrs = {{.name = "dtype", .kind = AttrKind::dtype}},
     .dtypes = kFixedSize,
-    .infer = [](const InferContext& c) {
-      if (c.attrs.dtype("dtype") == DType::string)
-        fail(ErrorCode::unsupported_dtype, "cast: numbers do not become strings");
-      return Specs{{c.attrs.dtype("dtype"), c.shape(0)}};
-    },
+    .infer =
+        [](const InferContext& c) {
+          if (c.attrs.dtype("dtype") == DType::string)
+            fail(ErrorCode::unsupported_dtype, "cast: numbers do not become strings");
+          return Specs{{c.attrs.dtype("dtype"), c.shape(0)}};
+        },
     .scalar = formula([](auto x) { return x; }),
     .compute_dtype = bool_as_integer,
-    .grad = [](GradContext& g) {
-      const DType from = g.input_spec(0).dtype();
-      if (!is_floating(from) || !is_floating(g.attrs().dtype("dtype"))) return Tensors(1);
-      return Tensors{cast(g.output_grad(), from)};
-    },
+    .grad =
+        [](GradContext& g) {
+          const DType from = g.input_spec(0).dtype();
+          if (!is_floating(from) || !is_floating(g.attrs().dtype("dtype"))) return Tensors(1);
+          return Tensors{cast(g.output_grad(), from)};
+        },
 };
 
 /// A reciprocal is no integer. What a traced function raises to is known when it runs.
 static void refuse_negative(const Tensor& y) {
   if (!is_integer(y.dtype()) || is_unsigned(y.dtype()) || y.is_symbolic()) return;
   const bool negative = visit_dtype(y.dtype(), [&]<class T>(TypeTag<T>) {
-    if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) return std::ranges::any_of(y.data<T>(), [](T value) { return value < 0; });
+    if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
+      return std::ranges::any_of(y.data<T>(), [](T value) { return value < 0; });
     else return false;
   });
   if (negative) fail(ErrorCode::invalid_argument, "Integers to negative integer powers are not allowed");
 }
 
 OpGroup arithmetic_ops() {
-  static constexpr const OpDef* kOps[] = {&add_op,      &subtract_op, &multiply_op, &divide_op, &pow_op, &maximum_op,
-                                          &minimum_op,  &negative_op, &abs_op,      &sign_op,   &square_op, &sqrt_op,
-                                          &rsqrt_op,    &rsqrt_grad_op, &exp_op,      &log_op,      &cast_op};
+  static constexpr const OpDef* kOps[] = {
+      &add_op,  &subtract_op, &multiply_op, &divide_op, &pow_op,        &maximum_op, &minimum_op, &negative_op, &abs_op,
+      &sign_op, &square_op,   &sqrt_op,     &rsqrt_op,  &rsqrt_grad_op, &exp_op,     &log_op,     &cast_op};
   return kOps;
 }
 

@@ -13,7 +13,9 @@ struct Maker {
   std::vector<OpSample> made;
 
   SampleInput numbers(const Shape& shape) const { return {{dtype, shape}, values}; }
-  static SampleInput positions(const Shape& shape, DType index, double below, double from = 0) { return {{index, shape}, {from, below}}; }
+  static SampleInput positions(const Shape& shape, DType index, double below, double from = 0) {
+    return {{index, shape}, {from, below}};
+  }
   template <class... Values>
   void add(std::vector<SampleInput> inputs, const Values&... attrs) {
     made.push_back({std::move(inputs), make_attrs(op, attrs...)});
@@ -52,9 +54,14 @@ struct SliceCase {
 };
 
 void add_slices(Maker& m) {
-  const SliceCase cases[] = {{{7}, {1}, {3}, {2}}, {{7}, {6}, {7}, {-1}}, {{4, 6}, {3, 1}, {2, 3}, {-2, 2}},
-                             {{3, 4, 5}, {2, 0, 4}, {3, 4, 5}, {-1, 1, -1}}, {{5, 3}, {0, 0}, {0, 3}, {1, 1}},
-                             {{}, {}, {}, {}}, {{33, 40}, {32, 1}, {33, 13}, {-1, 3}}, {{20, 30}, {19, 0}, {20, 30}, {-1, 1}}};
+  const SliceCase cases[] = {{{7}, {1}, {3}, {2}},
+                             {{7}, {6}, {7}, {-1}},
+                             {{4, 6}, {3, 1}, {2, 3}, {-2, 2}},
+                             {{3, 4, 5}, {2, 0, 4}, {3, 4, 5}, {-1, 1, -1}},
+                             {{5, 3}, {0, 0}, {0, 3}, {1, 1}},
+                             {{}, {}, {}, {}},
+                             {{33, 40}, {32, 1}, {33, 13}, {-1, 3}},
+                             {{20, 30}, {19, 0}, {20, 30}, {-1, 1}}};
   for (const SliceCase& c : cases) {
     if (&m.op == &strided_slice_op) m.add({m.numbers(c.whole)}, c.begin, c.size, c.strides);
     else m.add({m.numbers(Shape(std::span<const std::int64_t>(c.size)))}, c.whole, c.begin, c.strides);
@@ -67,8 +74,9 @@ struct PositionCase {
 };
 
 void add_positions(Maker& m) {
-  const PositionCase cases[] = {{{5}, {1, 1}, {1}}, {{4, 4}, {1, 2}, {1}}, {{3, 4, 2}, {1, 1, 2}, {1, 1, 2}}, {{3, 2}, {1, 0}, {1, 3, 2}},
-                                {{4, 3}, {0, 1}, {0, 3}}, {{30, 20}, {50, 1}, {50, 20}}};
+  const PositionCase cases[] = {
+      {{5}, {1, 1}, {1}},          {{4, 4}, {1, 2}, {1}},    {{3, 4, 2}, {1, 1, 2}, {1, 1, 2}},
+      {{3, 2}, {1, 0}, {1, 3, 2}}, {{4, 3}, {0, 1}, {0, 3}}, {{30, 20}, {50, 1}, {50, 20}}};
   for (DType index : {DType::i32, DType::i64})
     for (const PositionCase& c : cases) {
       const SampleInput indices = Maker::positions(c.indices, index, c.tensor.rank() == 1 ? 5 : 3);
@@ -99,7 +107,8 @@ void add_mirrors(Maker& m) {
 }
 
 void add_sorts(Maker& m) {
-  for (const Shape& shape : {Shape{1}, Shape{9}, Shape{3, 5}, Shape{2, 2, 7}, Shape{0, 4}, Shape{3, 0}, Shape{2, 700}}) {
+  for (const Shape& shape :
+       {Shape{1}, Shape{9}, Shape{3, 5}, Shape{2, 2, 7}, Shape{0, 4}, Shape{3, 0}, Shape{2, 700}}) {
     if (&m.op == &top_k_op) {
       for (std::int64_t k : {std::int64_t{0}, shape[-1] / 2, shape[-1]}) m.add({m.numbers(shape)}, k);
       if (shape[-1] > 100) m.add({m.numbers(shape)}, 5);
@@ -110,7 +119,8 @@ void add_sorts(Maker& m) {
 }
 
 void add_searches(Maker& m) {
-  // Rows need not be sorted to be compared: bisection of any row has one answer only if they are, so they are equal here.
+  // Rows need not be sorted to be compared: bisection of any row has one answer only if they are, so they are equal
+  // here.
   const SampleInput row{{m.dtype, {3, 6}}, {1, is_floating(m.dtype) ? 1.0 : 2.0}};
   for (const char* side : {"left", "right"})
     for (DType to : {DType::i32, DType::i64}) {
@@ -133,7 +143,8 @@ std::vector<OpSample> array_samples(const OpDef& op, DType dtype, Domain values)
   else if (&op == &mirror_pad_op) add_mirrors(m);
   else if (&op == &where_indices_op)
     for (const Shape& shape : {Shape{}, Shape{0}, Shape{9}, Shape{3, 5}, Shape{2, 3, 4}})
-      for (std::int64_t count : {shape.elements() / 2, shape.elements()}) m.add({{{dtype, shape}, {1, 2}}}, count);  // all hold
+      for (std::int64_t count : {shape.elements() / 2, shape.elements()})
+        m.add({{{dtype, shape}, {1, 2}}}, count);  // all hold
   return std::move(m.made);
 }
 

@@ -35,7 +35,8 @@ Tensor strided_slice(const Tensor& x, const Ints& begin, const Ints& size, const
 Tensor reverse(const Tensor& x, const Ints& axes);
 /// Elements moved by `shift` places along each of the axes; those that leave at the end come in at the front.
 Tensor roll(const Tensor& x, const Ints& shift, const Ints& axes);
-/// A margin that is the tensor mirrored at its edge, "reflect" without the edge itself or "symmetric"; `paddings` as in pad.
+/// A margin that is the tensor mirrored at its edge, "reflect" without the edge itself or "symmetric"; `paddings` as in
+/// pad.
 Tensor mirror_pad(const Tensor& x, const Ints& paddings, std::string_view mode = "reflect");
 /// Slices of params along an axis; the first batch_dims axes of params and indices go together.
 Tensor gather(const Tensor& params, const Tensor& indices, std::int64_t axis, std::int64_t batch_dims);
@@ -59,6 +60,7 @@ struct TopK {
 };
 TopK top_k(const Tensor& input, std::int64_t k = 1);
 /// Where in the rows of `sorted_sequence` each of `values` would stand: before equal ones, or with `right` after them.
-Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, bool right = false, DType out_type = DType::i32);
+Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, bool right = false,
+                    DType out_type = DType::i32);
 
 }  // namespace tandem

@@ -17,8 +17,8 @@ constexpr AttrDef kCausal{.name = "is_causal", .kind = AttrKind::boolean, .defau
 void check_attention(const InferContext& c, int first) {
   const Shape &q = c.shape(first), &k = c.shape(first + 1), &v = c.shape(first + 2), &bias = c.shape(first + 3);
   if (q.rank() != 4 || k.rank() != 4 || v.rank() != 4)
-    fail(ErrorCode::shape_mismatch, c.op.name, ": query, key and value must be [batch, length, heads, size], got ", q, ", ", k,
-         " and ", v);
+    fail(ErrorCode::shape_mismatch, c.op.name, ": query, key and value must be [batch, length, heads, size], got ", q,
+         ", ", k, " and ", v);
   if (q[0] != k[0] || q[2] != k[2] || q[3] != k[3])
     fail(ErrorCode::shape_mismatch, c.op.name, ": query ", q, " and key ", k, " must agree in batch, heads and size");
   if (k[0] != v[0] || k[1] != v[1] || k[2] != v[2])
@@ -28,8 +28,9 @@ void check_attention(const InferContext& c, int first) {
   bool fits = bias.rank() == 4;
   for (int i = 0; fits && i < 4; ++i) fits = bias[i] == 1 || bias[i] == scores[i];
   if (!fits)
-    fail(ErrorCode::shape_mismatch, c.op.name, ": the bias must broadcast to [batch, heads, targets, sources] = ", scores,
-         ", each size that or 1; got ", bias);
+    fail(ErrorCode::shape_mismatch, c.op.name,
+         ": the bias must broadcast to [batch, heads, targets, sources] = ", scores, ", each size that or 1; got ",
+         bias);
 }
 
 Shape row_shape(const Shape& query) { return {query[0], query[2], query[1]}; }
@@ -67,11 +68,13 @@ Tensors attention_second_gradient(GradContext& g) {
 }
 
 Tensors attention_gradient(GradContext& g) {
-  const TensorRef inputs[] = {g.output_grad(0), g.input(0), g.input(1), g.input(2), g.input(3), g.output(0), g.output(1)};
+  const TensorRef inputs[] = {g.output_grad(0), g.input(0),  g.input(1), g.input(2),
+                              g.input(3),       g.output(0), g.output(1)};
   Tensors grads(3);
   if (g.wants(0) || g.wants(1) || g.wants(2))
-    grads = apply_all(dot_product_attention_grad_op, inputs,
-                      make_attrs(dot_product_attention_grad_op, g.attrs().real("scale"), g.attrs().boolean("is_causal")));
+    grads =
+        apply_all(dot_product_attention_grad_op, inputs,
+                  make_attrs(dot_product_attention_grad_op, g.attrs().real("scale"), g.attrs().boolean("is_causal")));
   grads.push_back(when(g.wants(3), [&] { return bias_grad(g); }));
   return grads;
 }
@@ -85,11 +88,12 @@ const OpDef dot_product_attention_op{
     .attrs = {kScale, kCausal},
     .dtypes = kFloating,
     .outputs = 2,
-    .infer = [](const InferContext& c) {
-      check_attention(c, 0);
-      const Shape& q = c.shape(0);
-      return Specs{{c.dtype(0), {q[0], q[1], q[2], c.shape(2)[3]}}, {c.dtype(0), row_shape(q)}};
-    },
+    .infer =
+        [](const InferContext& c) {
+          check_attention(c, 0);
+          const Shape& q = c.shape(0);
+          return Specs{{c.dtype(0), {q[0], q[1], q[2], c.shape(2)[3]}}, {c.dtype(0), row_shape(q)}};
+        },
     .grad = attention_gradient,
     .grad_reads = {.inputs = 0b1111, .outputs = 0b11},
     .flops = [](const InferContext& c) { return attention_flops(c.shape(0), c.shape(2)); },
@@ -102,15 +106,16 @@ const OpDef dot_product_attention_grad_op{
     .attrs = {kScale, kCausal},
     .dtypes = kFloating,
     .outputs = 3,
-    .infer = [](const InferContext& c) {
-      check_attention(c, 1);
-      const Shape& q = c.shape(1);
-      const Shape output{q[0], q[1], q[2], c.shape(3)[3]};
-      check_grad_shape(c, output, c.shape(0));
-      check_grad_shape(c, output, c.shape(5));
-      check_grad_shape(c, row_shape(q), c.shape(6));
-      return Specs{c.input(1), c.input(2), c.input(3)};
-    },
+    .infer =
+        [](const InferContext& c) {
+          check_attention(c, 1);
+          const Shape& q = c.shape(1);
+          const Shape output{q[0], q[1], q[2], c.shape(3)[3]};
+          check_grad_shape(c, output, c.shape(0));
+          check_grad_shape(c, output, c.shape(5));
+          check_grad_shape(c, row_shape(q), c.shape(6));
+          return Specs{c.input(1), c.input(2), c.input(3)};
+        },
     .grad = attention_second_gradient,
     .grad_reads = {.inputs = 0b11111},
     .flops = [](const InferContext& c) { return 2.5 * attention_flops(c.shape(1), c.shape(3)); },

@@ -57,7 +57,8 @@ AttrWriter& AttrWriter::put(std::string_view choice) {
   const AttrDef& def = next(AttrKind::choice);
   const std::int64_t index = choice_index(def.choices, choice);
   if (index < 0)
-    fail(ErrorCode::invalid_argument, op_.name, ": ", def.name, " must be one of ", def.choices, ", got '", choice, "'");
+    fail(ErrorCode::invalid_argument, op_.name, ": ", def.name, " must be one of ", def.choices, ", got '", choice,
+         "'");
   attrs_.push(def.at_run_time, index);
   return *this;
 }

@@ -12,13 +12,25 @@ namespace {
 
 // Formulas are compiled for floats too, where bits mean nothing; the records keep them out.
 template <Plain T>
-T bits_and(T x, T y) { if constexpr (std::is_integral_v<T>) return x & y; else return x; }
+T bits_and(T x, T y) {
+  if constexpr (std::is_integral_v<T>) return x & y;
+  else return x;
+}
 template <Plain T>
-T bits_or(T x, T y) { if constexpr (std::is_integral_v<T>) return x | y; else return x; }
+T bits_or(T x, T y) {
+  if constexpr (std::is_integral_v<T>) return x | y;
+  else return x;
+}
 template <Plain T>
-T bits_xor(T x, T y) { if constexpr (std::is_integral_v<T>) return x ^ y; else return x; }
+T bits_xor(T x, T y) {
+  if constexpr (std::is_integral_v<T>) return x ^ y;
+  else return x;
+}
 template <Plain T>
-T bits_turned(T x) { if constexpr (std::is_integral_v<T>) return static_cast<T>(~x); else return x; }
+T bits_turned(T x) {
+  if constexpr (std::is_integral_v<T>) return static_cast<T>(~x);
+  else return x;
+}
 Expr bits_and(Expr x, Expr y) { return x & y; }
 Expr bits_or(Expr x, Expr y) { return x | y; }
 Expr bits_xor(Expr x, Expr y) { return x ^ y; }
@@ -58,7 +70,9 @@ const OpDef left_shift_op{
 };
 const OpDef right_shift_op{
     .name = "right_shift",
-    .doc = "x with its bits moved down by y places, elementwise, the sign kept; y is taken as at least 0 and less than the bits of x.",
+    .doc =
+        "x with its bits moved down by y places, elementwise, the sign kept; y is taken as at least 0 and less than "
+        "the bits of x.",
     .inputs = {"x", "y"},
     .dtypes = kIntegers,
     .infer = broadcast_inputs,

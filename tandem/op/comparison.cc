@@ -138,20 +138,21 @@ const OpDef where_op{
     .infer = infer_where,
     .scalar = formula<0b001>([](auto condition, auto x, auto y) { return select(condition, x, y); }),
     .compute_dtype = bool_as_integer,
-    .grad = [](GradContext& g) {
-      const Tensor zero = scalar_like(g.output_grad(), 0);
-      return Tensors{
-          Tensor(),
-          when(g.wants(1), [&] { return unbroadcast(where(g.input(0), g.output_grad(), zero), g.shape(1)); }),
-          when(g.wants(2), [&] { return unbroadcast(where(g.input(0), zero, g.output_grad()), g.shape(2)); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor zero = scalar_like(g.output_grad(), 0);
+          return Tensors{
+              Tensor(),
+              when(g.wants(1), [&] { return unbroadcast(where(g.input(0), g.output_grad(), zero), g.shape(1)); }),
+              when(g.wants(2), [&] { return unbroadcast(where(g.input(0), zero, g.output_grad()), g.shape(2)); })};
+        },
     .grad_reads = {.inputs = 0b001},
 };
 
 OpGroup comparison_ops() {
-  static constexpr const OpDef* kOps[] = {&equal_op,         &not_equal_op,   &less_op,       &less_equal_op,  &greater_op,
-                                          &greater_equal_op, &logical_and_op, &logical_or_op, &logical_not_op, &logical_xor_op,
-                                          &is_nan_op,        &is_inf_op,      &is_finite_op,  &where_op};
+  static constexpr const OpDef* kOps[] = {
+      &equal_op,      &not_equal_op,   &less_op,        &less_equal_op, &greater_op, &greater_equal_op, &logical_and_op,
+      &logical_or_op, &logical_not_op, &logical_xor_op, &is_nan_op,     &is_inf_op,  &is_finite_op,     &where_op};
   return kOps;
 }
 

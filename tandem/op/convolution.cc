@@ -21,14 +21,15 @@ void check_explicit_paddings(const InferContext& c) {
   const bool wanted = c.attrs.choice("padding") == "explicit";
   if (!wanted && around.empty()) return;
   if (!wanted)
-    fail(ErrorCode::invalid_argument, c.op.name, ": explicit_paddings [", join(around), "] need padding 'explicit', got '",
-         c.attrs.choice("padding"), "'");
+    fail(ErrorCode::invalid_argument, c.op.name, ": explicit_paddings [", join(around),
+         "] need padding 'explicit', got '", c.attrs.choice("padding"), "'");
   if (around.size() != 4)
     fail(ErrorCode::invalid_argument, c.op.name, ": explicit_paddings must be top, bottom, left and right, got [",
          join(around), "]");
   for (std::int64_t v : around)
     if (v < 0 || v > kLargestWindow)
-      fail(ErrorCode::invalid_argument, c.op.name, ": explicit_paddings must not be negative, got [", join(around), "]");
+      fail(ErrorCode::invalid_argument, c.op.name, ": explicit_paddings must not be negative, got [", join(around),
+           "]");
 }
 
 /// The output shape of a convolution of `input` [n,h,w,c] with `filter` [kh,kw,c,o].
@@ -39,8 +40,8 @@ Shape conv_output(const InferContext& c, const Shape& input, const Shape& filter
   if (filter[0] < 1 || filter[1] < 1) fail(ErrorCode::invalid_shape, c.op.name, ": the filters ", filter, " are empty");
   const std::int64_t groups = filter[2] > 0 ? input[3] / filter[2] : 0;
   if (input[3] != filter[2] && (groups < 1 || input[3] % filter[2] != 0))
-    fail(ErrorCode::shape_mismatch, c.op.name, ": the input ", input, " has ", input[3], " channels, the filters ", filter,
-         " expect ", filter[2], groups > 1 ? " or a multiple of it" : "");
+    fail(ErrorCode::shape_mismatch, c.op.name, ": the input ", input, " has ", input[3], " channels, the filters ",
+         filter, " expect ", filter[2], groups > 1 ? " or a multiple of it" : "");
   if (groups > 1 && filter[3] % groups != 0)
     fail(ErrorCode::shape_mismatch, c.op.name, ": ", filter[3], " outputs do not divide into the ", groups,
          " groups of channels that the input ", input, " and the filters ", filter, " make");
@@ -71,12 +72,14 @@ const OpDef conv2d_op{
     .attrs = {kStrides, kPadding, kDilations, kExplicitPaddings},
     .dtypes = kFloating,
     .infer = [](const InferContext& c) { return Specs{{c.dtype(0), conv_output(c, c.shape(0), c.shape(1))}}; },
-    .grad = [](GradContext& g) {
-      const ConvOptions options = options_of(g.attrs());
-      return Tensors{
-          when(g.wants(0), [&] { return conv2d_backprop_input(g.input(1), g.output_grad(), g.shape(0), options); }),
-          when(g.wants(1), [&] { return conv2d_backprop_filter(g.input(0), g.output_grad(), g.shape(1), options); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          const ConvOptions options = options_of(g.attrs());
+          return Tensors{
+              when(g.wants(0), [&] { return conv2d_backprop_input(g.input(1), g.output_grad(), g.shape(0), options); }),
+              when(g.wants(1),
+                   [&] { return conv2d_backprop_filter(g.input(0), g.output_grad(), g.shape(1), options); })};
+        },
     .grad_reads = {.inputs = 0b11},
     .flops = [](const InferContext& c) { return conv_flops(conv_output(c, c.shape(0), c.shape(1)), c.shape(1)); },
 };
@@ -87,17 +90,19 @@ const OpDef conv2d_backprop_input_op{
     .inputs = {"filters", "out_backprop"},
     .attrs = {kInputSizes, kStrides, kPadding, kDilations, kExplicitPaddings},
     .dtypes = kFloating,
-    .infer = [](const InferContext& c) {
-      const Shape input(c.attrs.ints("input_sizes"));
-      check_grad_shape(c, conv_output(c, input, c.shape(0)), c.shape(1));
-      return Specs{{c.dtype(0), input}};
-    },
-    .grad = [](GradContext& g) {
-      const ConvOptions options = options_of(g.attrs());
-      return Tensors{
-          when(g.wants(0), [&] { return conv2d_backprop_filter(g.output_grad(), g.input(1), g.shape(0), options); }),
-          when(g.wants(1), [&] { return conv2d(g.output_grad(), g.input(0), options); })};
-    },
+    .infer =
+        [](const InferContext& c) {
+          const Shape input(c.attrs.ints("input_sizes"));
+          check_grad_shape(c, conv_output(c, input, c.shape(0)), c.shape(1));
+          return Specs{{c.dtype(0), input}};
+        },
+    .grad =
+        [](GradContext& g) {
+          const ConvOptions options = options_of(g.attrs());
+          return Tensors{when(g.wants(0),
+                              [&] { return conv2d_backprop_filter(g.output_grad(), g.input(1), g.shape(0), options); }),
+                         when(g.wants(1), [&] { return conv2d(g.output_grad(), g.input(0), options); })};
+        },
     .grad_reads = {.inputs = 0b11},
     .flops = [](const InferContext& c) { return conv_flops(c.shape(1), c.shape(0)); },
 };
@@ -108,17 +113,19 @@ const OpDef conv2d_backprop_filter_op{
     .inputs = {"input", "out_backprop"},
     .attrs = {kFilterSizes, kStrides, kPadding, kDilations, kExplicitPaddings},
     .dtypes = kFloating,
-    .infer = [](const InferContext& c) {
-      const Shape filter(c.attrs.ints("filter_sizes"));
-      check_grad_shape(c, conv_output(c, c.shape(0), filter), c.shape(1));
-      return Specs{{c.dtype(0), filter}};
-    },
-    .grad = [](GradContext& g) {
-      const ConvOptions options = options_of(g.attrs());
-      return Tensors{
-          when(g.wants(0), [&] { return conv2d_backprop_input(g.output_grad(), g.input(1), g.shape(0), options); }),
-          when(g.wants(1), [&] { return conv2d(g.input(0), g.output_grad(), options); })};
-    },
+    .infer =
+        [](const InferContext& c) {
+          const Shape filter(c.attrs.ints("filter_sizes"));
+          check_grad_shape(c, conv_output(c, c.shape(0), filter), c.shape(1));
+          return Specs{{c.dtype(0), filter}};
+        },
+    .grad =
+        [](GradContext& g) {
+          const ConvOptions options = options_of(g.attrs());
+          return Tensors{
+              when(g.wants(0), [&] { return conv2d_backprop_input(g.output_grad(), g.input(1), g.shape(0), options); }),
+              when(g.wants(1), [&] { return conv2d(g.input(0), g.output_grad(), options); })};
+        },
     .grad_reads = {.inputs = 0b11},
     .flops = [](const InferContext& c) { return conv_flops(c.shape(1), Shape(c.attrs.ints("filter_sizes"))); },
 };
@@ -129,7 +136,8 @@ OpGroup convolution_ops() {
 }
 
 Tensor conv2d(const Tensor& input, const Tensor& filters, const ConvOptions& o) {
-  return apply(conv2d_op, {input, filters}, make_attrs(conv2d_op, o.strides, o.padding, o.dilations, o.explicit_paddings));
+  return apply(conv2d_op, {input, filters},
+               make_attrs(conv2d_op, o.strides, o.padding, o.dilations, o.explicit_paddings));
 }
 Tensor conv2d_backprop_input(const Tensor& filters, const Tensor& grad, const Shape& input, const ConvOptions& o) {
   return apply(conv2d_backprop_input_op, {filters, grad},
@@ -170,16 +178,20 @@ ConvOptions one_row(const ConvOptions& o) {
 
 Tensor conv1d(const Tensor& input, const Tensor& filters, const ConvOptions& o) {
   if (input.rank() != 3 || filters.rank() != 3)
-    fail(ErrorCode::shape_mismatch, "conv1d: needs an input [batch, length, channels] and filters [length, channels, outputs], got ",
+    fail(ErrorCode::shape_mismatch,
+         "conv1d: needs an input [batch, length, channels] and filters [length, channels, outputs], got ",
          input.shape(), " and ", filters.shape());
   return squeeze(conv2d(expand_dims(input, 1), expand_dims(filters, 0), one_row(o)), {1});
 }
 Tensor conv1d_transpose(const Tensor& input, const Tensor& filters, const Shape& output_shape, const ConvOptions& o) {
   if (input.rank() != 3 || filters.rank() != 3 || output_shape.rank() != 3)
-    fail(ErrorCode::shape_mismatch, "conv1d_transpose: needs an input [batch, length, channels], filters [length, outputs, ",
-         "channels] and an output shape of three sizes, got ", input.shape(), ", ", filters.shape(), " and ", output_shape);
+    fail(ErrorCode::shape_mismatch,
+         "conv1d_transpose: needs an input [batch, length, channels], filters [length, outputs, ",
+         "channels] and an output shape of three sizes, got ", input.shape(), ", ", filters.shape(), " and ",
+         output_shape);
   const Shape& s = output_shape;
-  return squeeze(conv2d_transpose(expand_dims(input, 1), expand_dims(filters, 0), {s[0], 1, s[1], s[2]}, one_row(o)), {1});
+  return squeeze(conv2d_transpose(expand_dims(input, 1), expand_dims(filters, 0), {s[0], 1, s[1], s[2]}, one_row(o)),
+                 {1});
 }
 
 }  // namespace tandem

@@ -26,7 +26,8 @@ constexpr AttrDef number_attr(std::string_view name, std::string_view default_va
 Specs from_shape_attr(const InferContext& c) {
   const DType dtype = c.attrs.dtype("dtype");
   if (!c.op.dtypes.contains(dtype))
-    fail(ErrorCode::unsupported_dtype, c.op.name, " is not defined for ", dtype, "; it makes ", c.op.dtypes.to_string());
+    fail(ErrorCode::unsupported_dtype, c.op.name, " is not defined for ", dtype, "; it makes ",
+         c.op.dtypes.to_string());
   return {{dtype, Shape(c.attrs.ints("shape"))}};
 }
 
@@ -48,11 +49,12 @@ const OpDef range_op{
     .inputs = {},
     .attrs = {{.name = "size"}, number_attr("start"), number_attr("delta"), dtype_attr("int32")},
     .dtypes = kNumeric,
-    .infer = [](const InferContext& c) {
-      const DType dtype = c.attrs.dtype("dtype");
-      if (!kNumeric.contains(dtype)) fail(ErrorCode::unsupported_dtype, "range is not defined for ", dtype);
-      return Specs{{dtype, Shape{c.attrs.integer("size")}}};
-    },
+    .infer =
+        [](const InferContext& c) {
+          const DType dtype = c.attrs.dtype("dtype");
+          if (!kNumeric.contains(dtype)) fail(ErrorCode::unsupported_dtype, "range is not defined for ", dtype);
+          return Specs{{dtype, Shape{c.attrs.integer("size")}}};
+        },
 };
 
 const OpDef random_normal_op{
@@ -95,7 +97,8 @@ namespace {
 /// Numbers in steps of `delta`, of which there are as many as open sizes say.
 std::int64_t open_count(double distance, double delta) {
   const double step = std::abs(delta), way = delta < 0 ? -distance : distance;
-  if (std::floor(step) != step || std::floor(way) != way) fail(ErrorCode::cannot_trace, "a range in steps of ", delta, " is reckoned from a size that is left open");
+  if (std::floor(step) != step || std::floor(way) != way)
+    fail(ErrorCode::cannot_trace, "a range in steps of ", delta, " is reckoned from a size that is left open");
   return -floor_of_sizes(-static_cast<std::int64_t>(way), static_cast<std::int64_t>(step));
 }
 
@@ -143,7 +146,8 @@ Tensor random_normal(const Shape& shape, double mean, double stddev, DType dtype
 
 Tensor random_uniform(const Shape& shape, double min, double max, DType dtype, std::int64_t seed) {
   if (is_integer(dtype) && !(max > min && max - min < 0x1p32))
-    fail(ErrorCode::invalid_argument, "random_uniform: integers need 0 < maxval - minval < 2^32, got [", min, ", ", max, ")");
+    fail(ErrorCode::invalid_argument, "random_uniform: integers need 0 < maxval - minval < 2^32, got [", min, ", ", max,
+         ")");
   return drawn(shape, [&](const Shape& all) {
     const auto call = words_of(seed);
     return apply(random_uniform_op, {}, make_attrs(random_uniform_op, all, min, max, dtype, call.key, call.counter));

@@ -70,7 +70,9 @@ Dispatcher& runtime_dispatcher();
 /// ("/job:localhost") leaves the choice to the scopes around it; nullptr hides them, so that nothing is asked for.
 class DeviceScope final : public Dispatcher {
  public:
-  explicit DeviceScope(std::string_view device) : name_(DeviceName::parse_request(device)) { DispatchStack::push(*this); }
+  explicit DeviceScope(std::string_view device) : name_(DeviceName::parse_request(device)) {
+    DispatchStack::push(*this);
+  }
   explicit DeviceScope(const char* device) : DeviceScope(std::string_view(device)) {}
   explicit DeviceScope(std::nullptr_t) : hides_(true) { DispatchStack::push(*this); }
   ~DeviceScope() override { DispatchStack::remove(*this); }

@@ -4,8 +4,8 @@
 
 namespace tandem {
 
-/// The counter of a random op in a graph whose words each run takes from the state of the process. A counter that a user gave
-/// (tf.random.stateless_uniform) is any other number and stays as it is.
+/// The counter of a random op in a graph whose words each run takes from the state of the process. A counter that a
+/// user gave (tf.random.stateless_uniform) is any other number and stays as it is.
 inline constexpr std::int64_t kDrawnEachRun = INT64_MIN;
 
 }  // namespace tandem

@@ -20,7 +20,8 @@ Shape with_batch(const Shape& matrices, std::initializer_list<std::int64_t> size
 }
 
 void check_matrix(const InferContext& c) {
-  if (c.shape(0).rank() < 2) fail(ErrorCode::shape_mismatch, c.op.name, ": needs matrices, at least two axes, got ", c.shape(0));
+  if (c.shape(0).rank() < 2)
+    fail(ErrorCode::shape_mismatch, c.op.name, ": needs matrices, at least two axes, got ", c.shape(0));
 }
 
 void check_square(const InferContext& c) {
@@ -40,8 +41,8 @@ Specs infer_solution(const InferContext& c) {
   bool fits = a.rank() == b.rank() && b[-2] == a[-1];
   for (int i = 0; fits && i + 2 < a.rank(); ++i) fits = a[i] == b[i];
   if (!fits)
-    fail(ErrorCode::shape_mismatch, c.op.name, ": matrix ", a, " and rhs ", b, " must have the same batch, and rhs ", a[-1],
-         " rows; a vector becomes [n, 1]");
+    fail(ErrorCode::shape_mismatch, c.op.name, ": matrix ", a, " and rhs ", b, " must have the same batch, and rhs ",
+         a[-1], " rows; a vector becomes [n, 1]");
   return {c.input(1)};
 }
 
@@ -122,7 +123,9 @@ Tensors cholesky_grad(GradContext& g) {
 
 Tensors solution_grad(GradContext& g, const Tensor& of_rhs, bool adjoint) {
   const Tensor& x = g.output();
-  return {when(g.wants(0), [&] { return negative(adjoint ? matmul(x, of_rhs, false, true) : matmul(of_rhs, x, false, true)); }), of_rhs};
+  return {when(g.wants(0),
+               [&] { return negative(adjoint ? matmul(x, of_rhs, false, true) : matmul(of_rhs, x, false, true)); }),
+          of_rhs};
 }
 
 Tensors triangular_solve_grad(GradContext& g) {
@@ -153,7 +156,8 @@ Tensor tall_qr_grad(const Tensor& q, const Tensor& r, const Tensor& dq, const Te
 Tensors qr_grad(GradContext& g) {
   const std::int64_t m = g.shape(0)[-2], n = g.shape(0)[-1];
   if (g.attrs().boolean("full_matrices") && m > n)
-    fail(ErrorCode::no_gradient, "qr: no gradient with full_matrices of ", g.shape(0), ", whose last columns are arbitrary; "
+    fail(ErrorCode::no_gradient, "qr: no gradient with full_matrices of ", g.shape(0),
+         ", whose last columns are arbitrary; "
          "use full_matrices=false");
   const Tensor &q = g.output(0), &r = g.output(1), &dq = g.output_grad(0), &dr = g.output_grad(1);
   if (m >= n) return {tall_qr_grad(q, r, dq, dr)};
@@ -170,7 +174,8 @@ Tensors qr_grad(GradContext& g) {
 Tensors svd_grad(GradContext& g) {
   const std::int64_t m = g.shape(0)[-2], n = g.shape(0)[-1];
   if (g.attrs().boolean("full_matrices") && m != n)
-    fail(ErrorCode::no_gradient, "svd: no gradient with full_matrices of ", g.shape(0), ", whose last vectors are arbitrary; "
+    fail(ErrorCode::no_gradient, "svd: no gradient with full_matrices of ", g.shape(0),
+         ", whose last vectors are arbitrary; "
          "use full_matrices=false");
   const Tensor &s = g.output(0), &u = g.output(1), &v = g.output(2);
   const Tensor of_squares = differences(square(s));
@@ -179,7 +184,8 @@ Tensors svd_grad(GradContext& g) {
     return divide_no_nan(product - transposed(product), of_squares);
   };
   const Tensor row = expand_dims(s, -2), column = expand_dims(s, -1);
-  const Tensor middle = turned(u, g.output_grad(1)) * row + column * turned(v, g.output_grad(2)) + on_diagonal(g.output_grad(0));
+  const Tensor middle =
+      turned(u, g.output_grad(1)) * row + column * turned(v, g.output_grad(2)) + on_diagonal(g.output_grad(0));
   Tensor sum = matmul(matmul(u, middle), v, false, true);
   const auto outside = [&](const Tensor& vectors, const Tensor& grad) {  // what lies beyond the vectors' span
     return divide_no_nan(grad - matmul(vectors, matmul(vectors, grad, true)), row);
@@ -234,7 +240,10 @@ const OpDef solve_op{
     .infer = infer_solution,
     .grad = solve_grad,
     .grad_reads = {.inputs = 1, .outputs = 1},
-    .flops = [](const InferContext& c) { return cubic<2>(c) / 3 + 2.0 * static_cast<double>(c.shape(1).elements() * c.shape(0)[-1]); },
+    .flops =
+        [](const InferContext& c) {
+          return cubic<2>(c) / 3 + 2.0 * static_cast<double>(c.shape(1).elements() * c.shape(0)[-1]);
+        },
 };
 
 const OpDef det_op{
@@ -299,7 +308,8 @@ const OpDef eigh_op{
 };
 
 OpGroup linalg_ops() {
-  static constexpr const OpDef* kOps[] = {&cholesky_op, &triangular_solve_op, &solve_op, &det_op, &slogdet_op, &qr_op, &svd_op, &eigh_op};
+  static constexpr const OpDef* kOps[] = {
+      &cholesky_op, &triangular_solve_op, &solve_op, &det_op, &slogdet_op, &qr_op, &svd_op, &eigh_op};
   return kOps;
 }
 
@@ -311,7 +321,8 @@ Tensor solve(const Tensor& matrix, const Tensor& rhs, bool adjoint) {
   return apply(solve_op, {matrix, rhs}, make_attrs(solve_op, adjoint));
 }
 Tensor inverse(const Tensor& input) {
-  if (input.rank() < 2) fail(ErrorCode::shape_mismatch, "inverse: needs matrices, at least two axes, got ", input.shape());
+  if (input.rank() < 2)
+    fail(ErrorCode::shape_mismatch, "inverse: needs matrices, at least two axes, got ", input.shape());
   return solve(input, broadcast_to(unit(input.shape()[-1], input.dtype()), input.shape()));
 }
 Tensor det(const Tensor& input) { return apply(det_op, {input}); }

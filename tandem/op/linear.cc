@@ -35,10 +35,11 @@ Specs infer_matmul(const InferContext& c) {
 Tensors matmul_grad(GradContext& g) {
   const bool ta = g.attrs().boolean("transpose_a"), tb = g.attrs().boolean("transpose_b");
   const Tensor& dy = g.output_grad();
-  return {when(g.wants(0), [&] {
-            const Tensor& b = g.input(1);
-            return unbroadcast(ta ? matmul(b, dy, tb, true) : matmul(dy, b, false, !tb), g.shape(0));
-          }),
+  return {when(g.wants(0),
+               [&] {
+                 const Tensor& b = g.input(1);
+                 return unbroadcast(ta ? matmul(b, dy, tb, true) : matmul(dy, b, false, !tb), g.shape(0));
+               }),
           when(g.wants(1), [&] {
             const Tensor& a = g.input(0);
             return unbroadcast(tb ? matmul(dy, a, true, ta) : matmul(a, dy, !ta, false), g.shape(1));
@@ -49,8 +50,9 @@ Specs infer_bias(const InferContext& c) {
   const Shape& value = c.shape(0);
   const Shape& bias = c.shape(1);
   if (value.rank() < 1 || bias.rank() != 1 || bias[0] != value[-1])
-    fail(ErrorCode::shape_mismatch, "bias_add: the bias must have one axis as long as the last of the value, got value ",
-         value, " and bias ", bias);
+    fail(ErrorCode::shape_mismatch,
+         "bias_add: the bias must have one axis as long as the last of the value, got value ", value, " and bias ",
+         bias);
   return {c.input(0)};
 }
 
@@ -60,9 +62,10 @@ const OpDef bias_add_op{
     .inputs = {"value", "bias"},
     .infer = infer_bias,
     .scalar = formula([](auto value, auto bias) { return value + bias; }),
-    .grad = [](GradContext& g) {
-      return Tensors{g.output_grad(), when(g.wants(1), [&] { return unbroadcast(g.output_grad(), g.shape(1)); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          return Tensors{g.output_grad(), when(g.wants(1), [&] { return unbroadcast(g.output_grad(), g.shape(1)); })};
+        },
 };
 
 }  // namespace
@@ -77,11 +80,12 @@ const OpDef matmul_op{
     .infer = infer_matmul,
     .grad = matmul_grad,
     .grad_reads = {.inputs = 0b11},
-    .flops = [](const InferContext& c) {
-      const Specs out = infer_matmul(c);
-      const std::int64_t k = c.shape(0)[c.attrs.boolean("transpose_a") ? -2 : -1];
-      return 2.0 * static_cast<double>(out[0].shape().elements()) * static_cast<double>(k);
-    },
+    .flops =
+        [](const InferContext& c) {
+          const Specs out = infer_matmul(c);
+          const std::int64_t k = c.shape(0)[c.attrs.boolean("transpose_a") ? -2 : -1];
+          return 2.0 * static_cast<double>(out[0].shape().elements()) * static_cast<double>(k);
+        },
 };
 
 OpGroup linear_ops() {

@@ -26,16 +26,19 @@ void check_logits(const InferContext& c, const Shape& logits) {
 void check_sparse(const InferContext& c) {
   check_logits(c, c.shape(1));
   if (c.dtype(0) != DType::i32 && c.dtype(0) != DType::i64)
-    fail(ErrorCode::unsupported_dtype, c.op.name, ": the labels must be class numbers (int32 or int64), got ", c.dtype(0));
+    fail(ErrorCode::unsupported_dtype, c.op.name, ": the labels must be class numbers (int32 or int64), got ",
+         c.dtype(0));
   if (c.shape(0) != rows_of(c.shape(1)))
-    fail(ErrorCode::shape_mismatch, c.op.name, ": the labels must have the shape of the logits without the last axis: ",
-         "labels ", c.shape(0), ", logits ", c.shape(1));
+    fail(ErrorCode::shape_mismatch, c.op.name,
+         ": the labels must have the shape of the logits without the last axis: ", "labels ", c.shape(0), ", logits ",
+         c.shape(1));
 }
 
 void check_dense(const InferContext& c) {
   check_logits(c, c.shape(1));
   if (c.shape(0) != c.shape(1))
-    fail(ErrorCode::shape_mismatch, c.op.name, ": labels ", c.shape(0), " and logits ", c.shape(1), " must have one shape");
+    fail(ErrorCode::shape_mismatch, c.op.name, ": labels ", c.shape(0), " and logits ", c.shape(1),
+         " must have one shape");
 }
 
 void check_row_grad(const InferContext& c) {
@@ -55,7 +58,8 @@ Tensor sum_along(const Tensor& x, std::int64_t axis) { return reduce_sum(x, {axi
 
 Specs infer_softmax_grad(const InferContext& c) {
   if (c.shape(0) != c.shape(1))
-    fail(ErrorCode::shape_mismatch, c.op.name, ": a result ", c.shape(0), " and its gradient ", c.shape(1), " must have one shape");
+    fail(ErrorCode::shape_mismatch, c.op.name, ": a result ", c.shape(0), " and its gradient ", c.shape(1),
+         " must have one shape");
   return infer_softmax(c);
 }
 
@@ -68,9 +72,8 @@ const OpDef softmax_op{
     .attrs = {kAxis},
     .dtypes = kFloating,
     .infer = infer_softmax,
-    .grad = [](GradContext& g) {
-      return Tensors{softmax_product(g.output(), g.output_grad(), g.attrs().integer("axis"))};
-    },
+    .grad =
+        [](GradContext& g) { return Tensors{softmax_product(g.output(), g.output_grad(), g.attrs().integer("axis"))}; },
     .grad_reads = {.outputs = 1},
     .flops_per_element = 20,
 };
@@ -82,9 +85,11 @@ const OpDef log_softmax_op{
     .attrs = {kAxis},
     .dtypes = kFloating,
     .infer = infer_softmax,
-    .grad = [](GradContext& g) {
-      return Tensors{apply(log_softmax_grad_op, {g.output(), g.output_grad()}, make_attrs(log_softmax_grad_op, g.attrs().integer("axis")))};
-    },
+    .grad =
+        [](GradContext& g) {
+          return Tensors{apply(log_softmax_grad_op, {g.output(), g.output_grad()},
+                               make_attrs(log_softmax_grad_op, g.attrs().integer("axis")))};
+        },
     .grad_reads = {.outputs = 1},
     .flops_per_element = 20,
 };
@@ -96,12 +101,14 @@ const OpDef softmax_grad_op{
     .attrs = {kAxis},
     .dtypes = kFloating,
     .infer = infer_softmax_grad,
-    .grad = [](GradContext& g) {
-      const Tensor &s = g.input(0), &v = g.input(1), &w = g.output_grad();
-      const std::int64_t axis = g.attrs().integer("axis");
-      return Tensors{when(g.wants(0), [&] { return w * (v - sum_along(v * s, axis)) - v * sum_along(w * s, axis); }),
-                     when(g.wants(1), [&] { return softmax_product(s, w, axis); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor &s = g.input(0), &v = g.input(1), &w = g.output_grad();
+          const std::int64_t axis = g.attrs().integer("axis");
+          return Tensors{
+              when(g.wants(0), [&] { return w * (v - sum_along(v * s, axis)) - v * sum_along(w * s, axis); }),
+              when(g.wants(1), [&] { return softmax_product(s, w, axis); })};
+        },
     .grad_reads = {.inputs = 0b11},
     .flops_per_element = 4,
 };
@@ -113,12 +120,14 @@ const OpDef log_softmax_grad_op{
     .attrs = {kAxis},
     .dtypes = kFloating,
     .infer = infer_softmax_grad,
-    .grad = [](GradContext& g) {
-      const Tensor &v = g.input(1), &w = g.output_grad();
-      const Tensor part = w * exp(g.input(0));
-      const std::int64_t axis = g.attrs().integer("axis");
-      return Tensors{when(g.wants(0), [&] { return -(part * sum_along(v, axis)); }), when(g.wants(1), [&] { return w - sum_along(part, axis); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor &v = g.input(1), &w = g.output_grad();
+          const Tensor part = w * exp(g.input(0));
+          const std::int64_t axis = g.attrs().integer("axis");
+          return Tensors{when(g.wants(0), [&] { return -(part * sum_along(v, axis)); }),
+                         when(g.wants(1), [&] { return w - sum_along(part, axis); })};
+        },
     .grad_reads = {.inputs = 0b11},
     .flops_per_element = 12,
 };
@@ -129,14 +138,16 @@ const OpDef sparse_softmax_cross_entropy_op{
     .inputs = {"labels", "logits"},
     .dtypes = kFloating,
     .free_dtypes = 0b01,
-    .infer = [](const InferContext& c) {
-      check_sparse(c);
-      return Specs{{c.dtype(1), rows_of(c.shape(1))}};
-    },
-    .grad = [](GradContext& g) {
-      return Tensors{Tensor(),
-                     apply(sparse_softmax_cross_entropy_grad_op, {g.input(0), g.input(1), g.output_grad()})};
-    },
+    .infer =
+        [](const InferContext& c) {
+          check_sparse(c);
+          return Specs{{c.dtype(1), rows_of(c.shape(1))}};
+        },
+    .grad =
+        [](GradContext& g) {
+          return Tensors{Tensor(),
+                         apply(sparse_softmax_cross_entropy_grad_op, {g.input(0), g.input(1), g.output_grad()})};
+        },
     .grad_reads = {.inputs = 0b11},
     .flops_per_element = 20,
 };
@@ -147,20 +158,22 @@ const OpDef sparse_softmax_cross_entropy_grad_op{
     .inputs = {"labels", "logits", "grad"},
     .dtypes = kFloating,
     .free_dtypes = 0b001,
-    .infer = [](const InferContext& c) {
-      check_sparse(c);
-      check_row_grad(c);
-      return Specs{c.input(1)};
-    },
-    .grad = [](GradContext& g) {
-      const Tensor s = softmax(g.input(1));
-      const Tensor& v = g.output_grad();
-      return Tensors{Tensor(), when(g.wants(1), [&] { return softmax_product(s, v * column(g.input(2))); }),
-                     when(g.wants(2), [&] {
-                       const Tensor hot = one_hot(g.input(0), g.shape(1)[-1], 1, 0, -1, s.dtype());
-                       return reduce_sum(v * (s - hot), {-1});
-                     })};
-    },
+    .infer =
+        [](const InferContext& c) {
+          check_sparse(c);
+          check_row_grad(c);
+          return Specs{c.input(1)};
+        },
+    .grad =
+        [](GradContext& g) {
+          const Tensor s = softmax(g.input(1));
+          const Tensor& v = g.output_grad();
+          return Tensors{Tensor(), when(g.wants(1), [&] { return softmax_product(s, v * column(g.input(2))); }),
+                         when(g.wants(2), [&] {
+                           const Tensor hot = one_hot(g.input(0), g.shape(1)[-1], 1, 0, -1, s.dtype());
+                           return reduce_sum(v * (s - hot), {-1});
+                         })};
+        },
     .grad_reads = {.inputs = 0b111},
     .flops_per_element = 20,
 };
@@ -170,40 +183,45 @@ const OpDef softmax_cross_entropy_op{
     .doc = "-sum(labels * log_softmax(logits)), a row.",
     .inputs = {"labels", "logits"},
     .dtypes = kFloating,
-    .infer = [](const InferContext& c) {
-      check_dense(c);
-      return Specs{{c.dtype(1), rows_of(c.shape(1))}};
-    },
-    .grad = [](GradContext& g) {
-      const Tensor& dy = g.output_grad();
-      return Tensors{when(g.wants(0), [&] { return -(log_softmax(g.input(1)) * column(dy)); }), when(g.wants(1), [&] {
-                       return apply(softmax_cross_entropy_grad_op, {g.input(0), g.input(1), dy});
-                     })};
-    },
+    .infer =
+        [](const InferContext& c) {
+          check_dense(c);
+          return Specs{{c.dtype(1), rows_of(c.shape(1))}};
+        },
+    .grad =
+        [](GradContext& g) {
+          const Tensor& dy = g.output_grad();
+          return Tensors{
+              when(g.wants(0), [&] { return -(log_softmax(g.input(1)) * column(dy)); }),
+              when(g.wants(1), [&] { return apply(softmax_cross_entropy_grad_op, {g.input(0), g.input(1), dy}); })};
+        },
     .grad_reads = {.inputs = 0b11},
     .flops_per_element = 22,
 };
 
 const OpDef softmax_cross_entropy_grad_op{
     .name = "softmax_cross_entropy_grad",
-    .doc = "(softmax(logits) - labels) * grad: the gradient of the loss of that name for labels that add up to 1, as TensorFlow answers for all.",
+    .doc =
+        "(softmax(logits) - labels) * grad: the gradient of the loss of that name for labels that add up to 1, as "
+        "TensorFlow answers for all.",
     .inputs = {"labels", "logits", "grad"},
     .dtypes = kFloating,
-    .infer = [](const InferContext& c) {
-      check_dense(c);
-      check_row_grad(c);
-      return Specs{c.input(1)};
-    },
-    .grad = [](GradContext& g) {
-      const Tensor s = softmax(g.input(1));
-      const Tensor& v = g.output_grad();
-      const Tensor& labels = g.input(0);
-      const Tensor dy = column(g.input(2));
-      return Tensors{
-          when(g.wants(0), [&] { return -(v * dy); }),
-          when(g.wants(1), [&] { return softmax_product(s, v * dy); }),
-          when(g.wants(2), [&] { return reduce_sum(v * (s - labels), {-1}); })};
-    },
+    .infer =
+        [](const InferContext& c) {
+          check_dense(c);
+          check_row_grad(c);
+          return Specs{c.input(1)};
+        },
+    .grad =
+        [](GradContext& g) {
+          const Tensor s = softmax(g.input(1));
+          const Tensor& v = g.output_grad();
+          const Tensor& labels = g.input(0);
+          const Tensor dy = column(g.input(2));
+          return Tensors{when(g.wants(0), [&] { return -(v * dy); }),
+                         when(g.wants(1), [&] { return softmax_product(s, v * dy); }),
+                         when(g.wants(2), [&] { return reduce_sum(v * (s - labels), {-1}); })};
+        },
     .grad_reads = {.inputs = 0b111},
     .flops_per_element = 22,
 };

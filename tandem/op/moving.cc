@@ -11,7 +11,8 @@ namespace {
 Specs infer_roll(const InferContext& c) {
   const auto shift = c.attrs.ints("shift"), axis = c.attrs.ints("axis");
   if (shift.size() != axis.size())
-    fail(ErrorCode::invalid_argument, "roll: shift and axis must have the same length, got ", shift.size(), " and ", axis.size());
+    fail(ErrorCode::invalid_argument, "roll: shift and axis must have the same length, got ", shift.size(), " and ",
+         axis.size());
   for (std::int64_t a : axis) normalize_axis("roll", a, c.shape(0).rank());
   return same_as_first(c);
 }
@@ -23,8 +24,8 @@ Specs infer_mirror_pad(const InferContext& c) {
   const auto paddings = c.attrs.ints("paddings");
   const Shape& shape = c.shape(0);
   if (static_cast<int>(paddings.size()) != 2 * shape.rank())
-    fail(ErrorCode::invalid_argument, "mirror_pad: paddings needs two numbers an axis, ", 2 * shape.rank(), " for ", shape,
-         ", got ", paddings.size());
+    fail(ErrorCode::invalid_argument, "mirror_pad: paddings needs two numbers an axis, ", 2 * shape.rank(), " for ",
+         shape, ", got ", paddings.size());
   Ints sizes;
   for (int i = 0; i < shape.rank(); ++i) {
     const auto at = static_cast<std::size_t>(2 * i);
@@ -62,7 +63,9 @@ Tensors mirror_pad_grad(GradContext& g) {
     const auto at = static_cast<std::size_t>(2 * axis);
     const std::int64_t before = paddings[at], after = paddings[at + 1], size = g.shape(0)[axis];
     if (before == 0 && after == 0) continue;
-    const auto margin = [&](std::int64_t begin, std::int64_t length) { return reverse(part(folded, axis, begin, length), {axis}); };
+    const auto margin = [&](std::int64_t begin, std::int64_t length) {
+      return reverse(part(folded, axis, begin, length), {axis});
+    };
     Tensor sum = part(folded, axis, before, size);
     if (before) sum = sum + placed(margin(0, before), axis, skip, size - skip - before);
     if (after) sum = sum + placed(margin(before + size, after), axis, size - skip - after, skip);
@@ -80,18 +83,21 @@ const OpDef roll_op{
     .attrs = {{.name = "shift", .kind = AttrKind::ints}, {.name = "axis", .kind = AttrKind::ints}},
     .dtypes = kFixedSize,
     .infer = infer_roll,
-    .grad = [](GradContext& g) {
-      const auto shift = g.attrs().ints("shift"), axis = g.attrs().ints("axis");
-      Ints back;
-      for (std::int64_t places : shift) back.push_back(-places);
-      return Tensors{roll(g.output_grad(), back, Ints(axis.begin(), axis.end()))};
-    },
+    .grad =
+        [](GradContext& g) {
+          const auto shift = g.attrs().ints("shift"), axis = g.attrs().ints("axis");
+          Ints back;
+          for (std::int64_t places : shift) back.push_back(-places);
+          return Tensors{roll(g.output_grad(), back, Ints(axis.begin(), axis.end()))};
+        },
     .flops_per_element = 0,
 };
 
 const OpDef mirror_pad_op{
     .name = "mirror_pad",
-    .doc = "A margin around the tensor, before and after each axis: the tensor mirrored at its edge, which symmetric repeats.",
+    .doc =
+        "A margin around the tensor, before and after each axis: the tensor mirrored at its edge, which symmetric "
+        "repeats.",
     .inputs = {"tensor"},
     .attrs = {{.name = "paddings", .kind = AttrKind::ints},
               {.name = "mode", .kind = AttrKind::choice, .default_value = "'reflect'", .choices = "reflect|symmetric"}},
@@ -106,7 +112,9 @@ OpGroup moving_ops() {
   return kOps;
 }
 
-Tensor roll(const Tensor& x, const Ints& shift, const Ints& axes) { return apply(roll_op, {x}, make_attrs(roll_op, shift, axes)); }
+Tensor roll(const Tensor& x, const Ints& shift, const Ints& axes) {
+  return apply(roll_op, {x}, make_attrs(roll_op, shift, axes));
+}
 Tensor mirror_pad(const Tensor& x, const Ints& paddings, std::string_view mode) {
   return apply(mirror_pad_op, {x}, make_attrs(mirror_pad_op, paddings, mode));
 }

@@ -1,4 +1,5 @@
-// The larger ops that networks are made of, as functions: normalisation, dropout, resizing, attention, recurrent layers.
+// The larger ops that networks are made of, as functions: normalisation, dropout, resizing, attention, recurrent
+// layers.
 #pragma once
 #include "tandem/op/ops.h"
 
@@ -27,13 +28,17 @@ struct AttentionOptions {
   Tensor bias = {};  // added to the scores: broadcasts to [batch, heads, targets, sources]
 };
 /// query [batch, targets, heads, size], key and value [batch, sources, heads, size]; [batch, targets, heads, size].
-Tensor dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value, const AttentionOptions& options = {});
+Tensor dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                             const AttentionOptions& options = {});
 
-// --- Recurrent layers over x [batch, steps, inputs], with Keras' order of gates: outputs of all steps, last states. ---
+// --- Recurrent layers over x [batch, steps, inputs], with Keras' order of gates: outputs of all steps, last states.
+// ---
 Tensors lstm(const Tensor& x, const Tensor& h0, const Tensor& c0, const Tensor& kernel, const Tensor& recurrent_kernel,
              const Tensor& bias);
 /// With reset_after: the bias is [2, 3 * units].
-Tensors gru(const Tensor& x, const Tensor& h0, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias);
-Tensors simple_rnn(const Tensor& x, const Tensor& h0, const Tensor& kernel, const Tensor& recurrent_kernel, const Tensor& bias);
+Tensors gru(const Tensor& x, const Tensor& h0, const Tensor& kernel, const Tensor& recurrent_kernel,
+            const Tensor& bias);
+Tensors simple_rnn(const Tensor& x, const Tensor& h0, const Tensor& kernel, const Tensor& recurrent_kernel,
+                   const Tensor& bias);
 
 }  // namespace tandem

@@ -32,8 +32,8 @@ void check_epsilon(const InferContext& c) {
 
 void check_same(const InferContext& c, int i, int j) {
   if (c.shape(i) != c.shape(j))
-    fail(ErrorCode::shape_mismatch, c.op.name, ": ", c.op.inputs[i], " ", c.shape(i), " and ", c.op.inputs[j], " ", c.shape(j),
-         " must have one shape");
+    fail(ErrorCode::shape_mismatch, c.op.name, ": ", c.op.inputs[i], " ", c.shape(i), " and ", c.op.inputs[j], " ",
+         c.shape(j), " must have one shape");
 }
 
 /// Shape without its last axis: a value a row.
@@ -58,18 +58,19 @@ Tensors normalization_gradients(const Tensor& dy, const Tensor& x, const Tensor&
                                 const Tensor& inverse, const Ints& axes) {
   const Tensor normal = (x - mean) * inverse, dnormal = dy * scale;
   const auto average = [&](const Tensor& t) { return axes.empty() ? t : reduce_mean(t, axes, true); };
-  return {inverse * (dnormal - average(dnormal) - normal * average(dnormal * normal)), unbroadcast(dy * normal, scale.shape()),
-          unbroadcast(dy, scale.shape())};
+  return {inverse * (dnormal - average(dnormal) - normal * average(dnormal * normal)),
+          unbroadcast(dy * normal, scale.shape()), unbroadcast(dy, scale.shape())};
 }
 
 Tensors batch_grad(GradContext& g) {
   Tensors grads(3);
   if (g.has_output_grad(0))
-    grads = apply_with(batch_normalization_grad_op, {g.output_grad(0), g.input(0), g.input(1), g.output(1), g.output(2)},
-                       g.attrs().real("epsilon"));
+    grads = apply_with(batch_normalization_grad_op,
+                       {g.output_grad(0), g.input(0), g.input(1), g.output(1), g.output(2)}, g.attrs().real("epsilon"));
   const std::int64_t rows = product_of_sizes(g.shape(0).sizes().first(static_cast<std::size_t>(g.shape(0).rank() - 1)));
   const auto share = [&](const Tensor& sum, std::int64_t times) {  // times / rows of it
-    return is_open(rows) ? sum * open_scalar(times, rows, sum.dtype()) : sum * (static_cast<double>(times) / static_cast<double>(rows));
+    return is_open(rows) ? sum * open_scalar(times, rows, sum.dtype())
+                         : sum * (static_cast<double>(times) / static_cast<double>(rows));
   };
   if (g.has_output_grad(1)) add_to(grads[0], broadcast_to(share(g.output_grad(1), 1), g.shape(0)));
   if (g.has_output_grad(2)) add_to(grads[0], (g.input(0) - g.output(1)) * share(g.output_grad(2), 2));
@@ -87,7 +88,8 @@ Tensors batch_second_grad(GradContext& g) {
 Tensors layer_grad(GradContext& g) {
   Tensors grads(3);
   if (g.has_output_grad(0))
-    grads = apply_with(layer_normalization_grad_op, {g.output_grad(0), g.input(0), g.input(1), g.output(1), g.output(2)}, 0.0);
+    grads = apply_with(layer_normalization_grad_op,
+                       {g.output_grad(0), g.input(0), g.input(1), g.output(1), g.output(2)}, 0.0);
   // A row's mean and 1 / deviation: only gradients of gradients reach them.
   const auto column = [](const Tensor& rows) { return expand_dims(rows, -1); };
   const auto share = [&](const Tensor& rows) { return column(rows) / static_cast<double>(g.shape(0)[-1]); };
@@ -115,17 +117,18 @@ const OpDef batch_normalization_op{
     .scalar = formula([](auto x, auto mean, auto variance, auto offset, auto scale, auto epsilon) {
       return (x - mean) * (scale / sqrt(variance + epsilon)) + offset;
     }),
-    .grad = [](GradContext& g) {
-      const Tensor& dy = g.output_grad();
-      const Tensor inverse = rsqrt(g.input(2) + g.input(5)), centered = g.input(0) - g.input(1);
-      const auto by_variance = [&] { return dy * centered * (g.input(4) * inverse * inverse * inverse * -0.5); };
-      return Tensors{grad_of(g, 0, [&] { return dy * (g.input(4) * inverse); }),
-                     grad_of(g, 1, [&] { return dy * (-(g.input(4) * inverse)); }),
-                     grad_of(g, 2, by_variance),
-                     grad_of(g, 3, [&] { return broadcast_to(dy, dy.shape()); }),
-                     grad_of(g, 4, [&] { return dy * centered * inverse; }),
-                     grad_of(g, 5, by_variance)};
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor& dy = g.output_grad();
+          const Tensor inverse = rsqrt(g.input(2) + g.input(5)), centered = g.input(0) - g.input(1);
+          const auto by_variance = [&] { return dy * centered * (g.input(4) * inverse * inverse * inverse * -0.5); };
+          return Tensors{grad_of(g, 0, [&] { return dy * (g.input(4) * inverse); }),
+                         grad_of(g, 1, [&] { return dy * (-(g.input(4) * inverse)); }),
+                         grad_of(g, 2, by_variance),
+                         grad_of(g, 3, [&] { return broadcast_to(dy, dy.shape()); }),
+                         grad_of(g, 4, [&] { return dy * centered * inverse; }),
+                         grad_of(g, 5, by_variance)};
+        },
     .grad_reads = {.inputs = 0b110111},
     .flops_per_element = 8,
     .domain = {0.2, 2},
@@ -138,11 +141,14 @@ const OpDef dropout_op{
     .dtypes = kFloating,
     .infer = [](const InferContext& c) { return Specs{{c.dtype(0), broadcast_inputs(c)[0].shape()}}; },
     .scalar = formula([](auto x, auto noise, auto rate) { return select(noise < rate, x * 0, x / (1 - rate)); }),
-    .grad = [](GradContext& g) {
-      const Tensor& dy = g.output_grad();
-      return Tensors{grad_of(g, 0, [&] { return apply(dropout_op, {dy, g.input(1), g.input(2)}); }), Tensor(),
-                     grad_of(g, 2, [&] { return dy * apply(dropout_op, {g.input(0), g.input(1), g.input(2)}) / (1 - g.input(2)); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor& dy = g.output_grad();
+          return Tensors{grad_of(g, 0, [&] { return apply(dropout_op, {dy, g.input(1), g.input(2)}); }), Tensor(),
+                         grad_of(g, 2, [&] {
+                           return dy * apply(dropout_op, {g.input(0), g.input(1), g.input(2)}) / (1 - g.input(2));
+                         })};
+        },
     .grad_reads = {.inputs = 0b111},
     .flops_per_element = 3,
     .domain = {0.05, 0.95},
@@ -157,11 +163,12 @@ const OpDef batch_normalization_training_op{
     .attrs = {kEpsilon},
     .dtypes = kFloating,
     .outputs = 3,
-    .infer = [](const InferContext& c) {
-      check_features(c, 0, {1, 2});
-      check_epsilon(c);
-      return Specs{c.input(0), c.input(1), c.input(1)};
-    },
+    .infer =
+        [](const InferContext& c) {
+          check_features(c, 0, {1, 2});
+          check_epsilon(c);
+          return Specs{c.input(0), c.input(1), c.input(1)};
+        },
     .grad = batch_grad,
     .grad_reads = {.inputs = 0b011, .outputs = 0b110},
     .flops_per_element = 7,
@@ -174,12 +181,13 @@ const OpDef batch_normalization_grad_op{
     .attrs = {kEpsilon},
     .dtypes = kFloating,
     .outputs = 3,
-    .infer = [](const InferContext& c) {
-      check_features(c, 1, {2, 3, 4});
-      check_same(c, 0, 1);
-      check_epsilon(c);
-      return Specs{c.input(1), c.input(2), c.input(2)};
-    },
+    .infer =
+        [](const InferContext& c) {
+          check_features(c, 1, {2, 3, 4});
+          check_same(c, 0, 1);
+          check_epsilon(c);
+          return Specs{c.input(1), c.input(2), c.input(2)};
+        },
     .grad = batch_second_grad,
     .grad_reads = {.inputs = 0b11111},
     .flops_per_element = 12,
@@ -188,18 +196,20 @@ const OpDef batch_normalization_grad_op{
 
 const OpDef layer_normalization_op{
     .name = "layer_normalization",
-    .doc = "x [..., features] normalised by mean and variance of each row, then scaled and moved; and the rows' means and "
-           "1 / sqrt(variance + epsilon).",
+    .doc =
+        "x [..., features] normalised by mean and variance of each row, then scaled and moved; and the rows' means and "
+        "1 / sqrt(variance + epsilon).",
     .inputs = {"x", "scale", "offset"},
     .attrs = {kEpsilon},
     .dtypes = kFloating,
     .outputs = 3,
-    .infer = [](const InferContext& c) {
-      check_features(c, 0, {1, 2});
-      check_epsilon(c);
-      const TensorSpec rows(c.dtype(0), rows_of(c.shape(0)));
-      return Specs{c.input(0), rows, rows};
-    },
+    .infer =
+        [](const InferContext& c) {
+          check_features(c, 0, {1, 2});
+          check_epsilon(c);
+          const TensorSpec rows(c.dtype(0), rows_of(c.shape(0)));
+          return Specs{c.input(0), rows, rows};
+        },
     .grad = layer_grad,
     .grad_reads = {.inputs = 0b011, .outputs = 0b110},
     .flops_per_element = 7,
@@ -212,14 +222,16 @@ const OpDef layer_normalization_grad_op{
     .attrs = {kEpsilon},
     .dtypes = kFloating,
     .outputs = 3,
-    .infer = [](const InferContext& c) {
-      check_features(c, 1, {2});
-      check_same(c, 0, 1);
-      check_same(c, 3, 4);
-      if (c.shape(3) != rows_of(c.shape(1)))
-        fail(ErrorCode::shape_mismatch, c.op.name, ": the mean needs one value a row of x ", c.shape(1), ", got ", c.shape(3));
-      return Specs{c.input(1), c.input(2), c.input(2)};
-    },
+    .infer =
+        [](const InferContext& c) {
+          check_features(c, 1, {2});
+          check_same(c, 0, 1);
+          check_same(c, 3, 4);
+          if (c.shape(3) != rows_of(c.shape(1)))
+            fail(ErrorCode::shape_mismatch, c.op.name, ": the mean needs one value a row of x ", c.shape(1), ", got ",
+                 c.shape(3));
+          return Specs{c.input(1), c.input(2), c.input(2)};
+        },
     .grad = layer_second_grad,
     .grad_reads = {.inputs = 0b11111},
     .flops_per_element = 12,

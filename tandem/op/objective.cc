@@ -34,11 +34,12 @@ const OpDef sigmoid_cross_entropy_op{
     .dtypes = kFloating,
     .infer = broadcast_inputs,
     .scalar = formula([](auto z, auto x) { return greater_of(0, x) - x * z + log1p(exp(-abs(x))); }),
-    .grad = [](GradContext& g) {
-      const Tensor& dy = g.output_grad();
-      return Tensors{grad_of(g, 0, [&] { return -(dy * g.input(1)); }),
-                     grad_of(g, 1, [&] { return dy * (sigmoid(g.input(1)) - g.input(0)); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor& dy = g.output_grad();
+          return Tensors{grad_of(g, 0, [&] { return -(dy * g.input(1)); }),
+                         grad_of(g, 1, [&] { return dy * (sigmoid(g.input(1)) - g.input(0)); })};
+        },
     .grad_reads = {.inputs = 0b11},
     .flops_per_element = 25,
 };
@@ -53,13 +54,15 @@ const OpDef binary_crossentropy_terms_op{
       auto p = clipped(q, kKerasEpsilon, 1 - kKerasEpsilon);
       return -(t * log(p) + (1 - t) * log(1 - p));
     }),
-    .grad = [](GradContext& g) {
-      const Tensor& dy = g.output_grad();
-      const Tensor p = clip(g.input(1), kKerasEpsilon, 1 - kKerasEpsilon);
-      return Tensors{grad_of(g, 0, [&] { return dy * (log(1 - p) - log(p)); }), grad_of(g, 1, [&] {
-                       return unless_clipped(g.input(1), kKerasEpsilon, 1 - kKerasEpsilon, dy * ((p - g.input(0)) / (p * (1 - p))));
-                     })};
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor& dy = g.output_grad();
+          const Tensor p = clip(g.input(1), kKerasEpsilon, 1 - kKerasEpsilon);
+          return Tensors{grad_of(g, 0, [&] { return dy * (log(1 - p) - log(p)); }), grad_of(g, 1, [&] {
+                           return unless_clipped(g.input(1), kKerasEpsilon, 1 - kKerasEpsilon,
+                                                 dy * ((p - g.input(0)) / (p * (1 - p))));
+                         })};
+        },
     .grad_reads = {.inputs = 0b11},
     .flops_per_element = 40,
     .domain = {0.1, 0.9},
@@ -75,12 +78,14 @@ const OpDef kl_divergence_terms_op{
       auto target = clipped(t, kKerasEpsilon, 1);
       return target * log(target / clipped(p, kKerasEpsilon, 1));
     }),
-    .grad = [](GradContext& g) {
-      const Tensor& dy = g.output_grad();
-      const Tensor t = clip(g.input(0), kKerasEpsilon, 1), p = clip(g.input(1), kKerasEpsilon, 1);
-      return Tensors{grad_of(g, 0, [&] { return unless_clipped(g.input(0), kKerasEpsilon, 1, dy * (log(t / p) + 1)); }),
-                     grad_of(g, 1, [&] { return unless_clipped(g.input(1), kKerasEpsilon, 1, -(dy * (t / p))); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor& dy = g.output_grad();
+          const Tensor t = clip(g.input(0), kKerasEpsilon, 1), p = clip(g.input(1), kKerasEpsilon, 1);
+          return Tensors{
+              grad_of(g, 0, [&] { return unless_clipped(g.input(0), kKerasEpsilon, 1, dy * (log(t / p) + 1)); }),
+              grad_of(g, 1, [&] { return unless_clipped(g.input(1), kKerasEpsilon, 1, -(dy * (t / p))); })};
+        },
     .grad_reads = {.inputs = 0b11},
     .flops_per_element = 25,
     .domain = {0.1, 0.9},
@@ -93,12 +98,13 @@ const OpDef poisson_terms_op{
     .dtypes = kFloating,
     .infer = broadcast_inputs,
     .scalar = formula([](auto t, auto p) { return decltype(p)(p - t * log(decltype(p)(p + kKerasEpsilon))); }),
-    .grad = [](GradContext& g) {
-      const Tensor& dy = g.output_grad();
-      const Tensor moved = g.input(1) + kKerasEpsilon;
-      return Tensors{grad_of(g, 0, [&] { return -(dy * log(moved)); }),
-                     grad_of(g, 1, [&] { return dy * (1 - g.input(0) / moved); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor& dy = g.output_grad();
+          const Tensor moved = g.input(1) + kKerasEpsilon;
+          return Tensors{grad_of(g, 0, [&] { return -(dy * log(moved)); }),
+                         grad_of(g, 1, [&] { return dy * (1 - g.input(0) / moved); })};
+        },
     .grad_reads = {.inputs = 0b11},
     .flops_per_element = 22,
     .domain = {0.2, 2},
@@ -114,10 +120,11 @@ const OpDef log_cosh_terms_op{
       auto e = abs(p - t);
       return decltype(p)(e + log1p(decltype(p)(exp(-2 * e))) - kLog2);
     }),
-    .grad = [](GradContext& g) {
-      const Tensor slope = g.output_grad() * tanh(g.input(1) - g.input(0));
-      return Tensors{grad_of(g, 0, [&] { return -slope; }), grad_of(g, 1, [&] { return slope; })};
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor slope = g.output_grad() * tanh(g.input(1) - g.input(0));
+          return Tensors{grad_of(g, 0, [&] { return -slope; }), grad_of(g, 1, [&] { return slope; })};
+        },
     .grad_reads = {.inputs = 0b11},
     .flops_per_element = 42,
 };
@@ -132,13 +139,14 @@ const OpDef huber_terms_op{
       auto e = abs(p - t);
       return select(e <= delta, e * e * 0.5f, delta * (e - delta * 0.5f));
     }),
-    .grad = [](GradContext& g) {
-      const Tensor &dy = g.output_grad(), &delta = g.input(2);
-      const Tensor error = g.input(1) - g.input(0);
-      const Tensor slope = g.wants(0) || g.wants(1) ? dy * clip_by_value(error, -delta, delta) : Tensor();
-      return Tensors{grad_of(g, 0, [&] { return -slope; }), grad_of(g, 1, [&] { return slope; }),
-                     grad_of(g, 2, [&] { return dy * maximum(abs(error) - delta, 0.0); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor &dy = g.output_grad(), &delta = g.input(2);
+          const Tensor error = g.input(1) - g.input(0);
+          const Tensor slope = g.wants(0) || g.wants(1) ? dy * clip_by_value(error, -delta, delta) : Tensor();
+          return Tensors{grad_of(g, 0, [&] { return -slope; }), grad_of(g, 1, [&] { return slope; }),
+                         grad_of(g, 2, [&] { return dy * maximum(abs(error) - delta, 0.0); })};
+        },
     .grad_reads = {.inputs = 0b111},
     .flops_per_element = 8,
     .domain = {0.2, 1.5},
@@ -146,18 +154,23 @@ const OpDef huber_terms_op{
 
 const OpDef hinge_terms_op{
     .name = "hinge_terms",
-    .doc = "max(1 - t p, 0) for labels t and scores p, elementwise; `binary` is 1 where labels are 0 and 1, for -1 and 1, else 0.",
+    .doc =
+        "max(1 - t p, 0) for labels t and scores p, elementwise; `binary` is 1 where labels are 0 and 1, for -1 and 1, "
+        "else 0.",
     .inputs = {"y_true", "y_pred", "binary"},
     .dtypes = kFloating,
     .infer = broadcast_inputs,
     .scalar = formula([](auto t, auto p, auto binary) { return greater_of(0, 1 - (t * (1 + binary) - binary) * p); }),
-    .grad = [](GradContext& g) {
-      const Tensor &t = g.input(0), &p = g.input(1), &binary = g.input(2);
-      const Tensor label = t * (1.0 + binary) - binary;
-      const Tensor slope = where(greater_equal(1.0 - label * p, scalar_like(p, 0)), -g.output_grad(), scalar_like(p, 0));
-      return Tensors{grad_of(g, 0, [&] { return slope * p * (1.0 + binary); }), grad_of(g, 1, [&] { return slope * label; }),
-                     grad_of(g, 2, [&] { return slope * p * (t - 1.0); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor &t = g.input(0), &p = g.input(1), &binary = g.input(2);
+          const Tensor label = t * (1.0 + binary) - binary;
+          const Tensor slope =
+              where(greater_equal(1.0 - label * p, scalar_like(p, 0)), -g.output_grad(), scalar_like(p, 0));
+          return Tensors{grad_of(g, 0, [&] { return slope * p * (1.0 + binary); }),
+                         grad_of(g, 1, [&] { return slope * label; }),
+                         grad_of(g, 2, [&] { return slope * p * (t - 1.0); })};
+        },
     .grad_reads = {.inputs = 0b111},
     .flops_per_element = 5,
     .domain = {0.2, 0.8},
@@ -167,7 +180,8 @@ Tensor row_mean(const Tensor& terms) { return reduce_mean(terms, {-1}); }
 
 /// Keras' hinge losses take 0 and 1 for -1 and 1, if there is nothing else among the labels.
 Tensor hinge_terms(const Tensor& y_true, const Tensor& y_pred) {
-  const Tensor binary = cast(reduce_all(equal(square(y_true), y_true)), y_true.dtype());  // numbers that are their square
+  const Tensor binary =
+      cast(reduce_all(equal(square(y_true), y_true)), y_true.dtype());  // numbers that are their square
   return apply(hinge_terms_op, {y_true, y_pred, binary});
 }
 
@@ -176,8 +190,13 @@ Tensor unit_rows(const Tensor& x) { return x * rsqrt(maximum(reduce_sum(x * x, {
 }  // namespace
 
 OpGroup objective_ops() {
-  static constexpr const OpDef* kOps[] = {&sigmoid_cross_entropy_op, &binary_crossentropy_terms_op, &kl_divergence_terms_op,
-                                          &poisson_terms_op,         &log_cosh_terms_op,            &huber_terms_op,               &hinge_terms_op};
+  static constexpr const OpDef* kOps[] = {&sigmoid_cross_entropy_op,
+                                          &binary_crossentropy_terms_op,
+                                          &kl_divergence_terms_op,
+                                          &poisson_terms_op,
+                                          &log_cosh_terms_op,
+                                          &huber_terms_op,
+                                          &hinge_terms_op};
   return kOps;
 }
 
@@ -200,14 +219,16 @@ Tensor huber(const Tensor& y_true, const Tensor& y_pred, double delta) {
   if (!(delta > 0)) fail(ErrorCode::invalid_argument, "huber: delta must be positive, got ", delta);
   return row_mean(apply(huber_terms_op, {y_true, y_pred, scalar_like(y_pred, delta)}));
 }
-Tensor log_cosh(const Tensor& y_true, const Tensor& y_pred) { return row_mean(apply(log_cosh_terms_op, {y_true, y_pred})); }
-Tensor poisson(const Tensor& y_true, const Tensor& y_pred) { return row_mean(apply(poisson_terms_op, {y_true, y_pred})); }
+Tensor log_cosh(const Tensor& y_true, const Tensor& y_pred) {
+  return row_mean(apply(log_cosh_terms_op, {y_true, y_pred}));
+}
+Tensor poisson(const Tensor& y_true, const Tensor& y_pred) {
+  return row_mean(apply(poisson_terms_op, {y_true, y_pred}));
+}
 Tensor kl_divergence(const Tensor& y_true, const Tensor& y_pred) {
   return reduce_sum(apply(kl_divergence_terms_op, {y_true, y_pred}), {-1});
 }
-Tensor hinge(const Tensor& y_true, const Tensor& y_pred) {
-  return row_mean(hinge_terms(y_true, y_pred));
-}
+Tensor hinge(const Tensor& y_true, const Tensor& y_pred) { return row_mean(hinge_terms(y_true, y_pred)); }
 Tensor squared_hinge(const Tensor& y_true, const Tensor& y_pred) {
   return row_mean(square(hinge_terms(y_true, y_pred)));
 }
@@ -229,7 +250,8 @@ Tensor categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, bool
 }
 Tensor sparse_categorical_crossentropy(const Tensor& y_true, const Tensor& y_pred, bool from_logits) {
   // The logarithms of probabilities are logits.
-  return sparse_softmax_cross_entropy_with_logits(y_true, from_logits ? y_pred : log(clip(y_pred, kKerasEpsilon, 1 - kKerasEpsilon)));
+  return sparse_softmax_cross_entropy_with_logits(
+      y_true, from_logits ? y_pred : log(clip(y_pred, kKerasEpsilon, 1 - kKerasEpsilon)));
 }
 
 }  // namespace losses

@@ -6,8 +6,8 @@ namespace {
 void check_arity(const OpDef& op, std::size_t given) {
   const auto wanted = static_cast<std::size_t>(op.arity());
   if (op.variadic ? given >= wanted : given == wanted) return;
-  fail(ErrorCode::wrong_arity, op.name, " takes ", op.variadic ? "at least " : "", wanted, " tensors (", join(op.inputs),
-       "), got ", given);
+  fail(ErrorCode::wrong_arity, op.name, " takes ", op.variadic ? "at least " : "", wanted, " tensors (",
+       join(op.inputs), "), got ", given);
 }
 
 void check_dtypes(const OpDef& op, std::span<const TensorSpec* const> inputs) {

@@ -8,19 +8,22 @@
 namespace tandem {
 namespace {
 
-// Primes times 2^20: a product with a row of 2^33 elements is exact as a double, an array of so many elements fits into no
-// memory, and differences of small multiples stay above kLeastOpenNumber, because the ratios are far from simple fractions.
+// Primes times 2^20: a product with a row of 2^33 elements is exact as a double, an array of so many elements fits into
+// no memory, and differences of small multiples stay above kLeastOpenNumber, because the ratios are far from simple
+// fractions.
 constexpr std::int64_t kUnit = std::int64_t{1} << 20;
 // Those of parts are smaller. No sum of three small multiples is a multiple.
-constexpr std::array<std::int64_t, kMostStandIns> kOpenSizes = {1048583 * kUnit, 1696649 * kUnit, 2399381 * kUnit, 497011 * kUnit,
-                                                                301013 * kUnit,  213599 * kUnit,  157007 * kUnit,  121267 * kUnit};
+constexpr std::array<std::int64_t, kMostStandIns> kOpenSizes = {1048583 * kUnit, 1696649 * kUnit, 2399381 * kUnit,
+                                                                497011 * kUnit,  301013 * kUnit,  213599 * kUnit,
+                                                                157007 * kUnit,  121267 * kUnit};
 constexpr std::int64_t kMostTimes = std::int64_t{1} << 20;
 constexpr std::int64_t kMostTimesOfTwo = 8;  // n + m, 2n - m
 
 /// times × size + rest with a small rest.
 std::optional<std::int64_t> times_in(std::int64_t number, std::int64_t size) {
   const std::int64_t times = (number + (number > 0 ? size / 2 : -(size / 2))) / size;
-  if (times == 0 || std::abs(times) > kMostTimes || std::abs(number - times * size) > kMostOpenRest) return std::nullopt;
+  if (times == 0 || std::abs(times) > kMostTimes || std::abs(number - times * size) > kMostOpenRest)
+    return std::nullopt;
   return times;
 }
 
@@ -50,9 +53,12 @@ std::optional<double> real_at(double traced, std::span<const std::int64_t> sizes
 }
 
 /// Words of random ops that are no numbers but names of a stream.
-bool names_stream(const OpDef& op, const AttrDef& def) { return op.random && (def.name == "key" || def.name == "counter"); }
+bool names_stream(const OpDef& op, const AttrDef& def) {
+  return op.random && (def.name == "key" || def.name == "counter");
+}
 
-std::optional<std::int64_t> word_at(const OpDef& op, const AttrDef& def, std::int64_t word, std::span<const std::int64_t> sizes) {
+std::optional<std::int64_t> word_at(const OpDef& op, const AttrDef& def, std::int64_t word,
+                                    std::span<const std::int64_t> sizes) {
   if (names_stream(op, def)) return word;
   switch (def.kind) {
     case AttrKind::integer:
@@ -83,7 +89,9 @@ std::optional<std::int64_t> OpenNumber::at(std::span<const std::int64_t> sizes) 
   for (std::size_t i = 0; i < kMostStandIns; ++i) {
     if (times[i] == 0) continue;
     std::int64_t product;
-    if (i >= sizes.size() || __builtin_mul_overflow(times[i], sizes[i], &product) || __builtin_add_overflow(sum, product, &sum)) return std::nullopt;
+    if (i >= sizes.size() || __builtin_mul_overflow(times[i], sizes[i], &product) ||
+        __builtin_add_overflow(sum, product, &sum))
+      return std::nullopt;
   }
   return sum;
 }
@@ -166,7 +174,8 @@ namespace {
 
 void note(const SizeCondition& condition) {
   if (!is_open(condition.number)) return;
-  if (!open_number(condition.number)) fail(ErrorCode::cannot_trace, "sizes are compared that do not simply follow from open ones");
+  if (!open_number(condition.number))
+    fail(ErrorCode::cannot_trace, "sizes are compared that do not simply follow from open ones");
   size_notes()->conditions.push_back(condition);
 }
 
@@ -196,8 +205,8 @@ namespace {
 /// Of whole numbers, rounded down; divisor > 0.
 std::int64_t rounded_down(std::int64_t a, std::int64_t divisor) { return a / divisor - (a % divisor < 0); }
 
-/// The largest stand-in left that, times the divisor, is not above the dividend: bounds of slices are checked with it. The least
-/// if all are above, kMostStandIns if none is left.
+/// The largest stand-in left that, times the divisor, is not above the dividend: bounds of slices are checked with it.
+/// The least if all are above, kMostStandIns if none is left.
 std::size_t free_stand_in(const std::vector<SizePart>& parts, std::int64_t dividend, std::int64_t divisor) {
   std::size_t found = kMostStandIns;
   for (std::size_t i = kMostOpenSizes; i < kMostStandIns; ++i) {
@@ -214,7 +223,8 @@ std::int64_t stand_in_of(std::int64_t dividend, std::int64_t divisor) {
   for (const SizePart& part : parts)
     if (part.dividend == dividend && part.divisor == divisor) return kOpenSizes[part.which];
   const std::size_t which = free_stand_in(parts, dividend, divisor);
-  if (which == kMostStandIns) fail(ErrorCode::cannot_trace, "more than ", kMostSizeParts, " different parts of open sizes are reckoned");
+  if (which == kMostStandIns)
+    fail(ErrorCode::cannot_trace, "more than ", kMostSizeParts, " different parts of open sizes are reckoned");
   parts.push_back({dividend, divisor, which});
   return kOpenSizes[which];
 }
@@ -234,7 +244,8 @@ std::int64_t floor_of_sizes(std::int64_t a, std::int64_t divisor) {
     divides &= over == 0;
   }
   if (divides) return whole;
-  if (!open_number(left)) fail(ErrorCode::cannot_trace, "a part is reckoned of a size that does not simply follow from open ones");
+  if (!open_number(left))
+    fail(ErrorCode::cannot_trace, "a part is reckoned of a size that does not simply follow from open ones");
   return whole + stand_in_of(left, divisor);
 }
 
@@ -257,7 +268,8 @@ void require_known(std::string_view what, std::int64_t size) {
 std::int64_t product_of_sizes(std::span<const std::int64_t> sizes) {
   std::int64_t product = 1;
   for (std::int64_t size : sizes)
-    if (__builtin_mul_overflow(product, size, &product)) fail(ErrorCode::cannot_trace, "a number is reckoned from the product of open sizes");
+    if (__builtin_mul_overflow(product, size, &product))
+      fail(ErrorCode::cannot_trace, "a number is reckoned from the product of open sizes");
   return product;
 }
 
@@ -272,9 +284,10 @@ const OpDef open_sizes_op{
     .name = "open_sizes",
     .doc = "Sizes as a tensor, once open ones are known.",
     .attrs = {{.name = "values", .kind = AttrKind::ints}, {.name = "dtype", .kind = AttrKind::dtype}},
-    .infer = [](const InferContext& c) {
-      return Specs{{c.attrs.dtype("dtype"), Shape{static_cast<std::int64_t>(c.attrs.ints("values").size())}}};
-    },
+    .infer =
+        [](const InferContext& c) {
+          return Specs{{c.attrs.dtype("dtype"), Shape{static_cast<std::int64_t>(c.attrs.ints("values").size())}}};
+        },
 };
 
 Tensor open_scalar(std::int64_t numerator, std::int64_t denominator, DType dtype) {
@@ -288,7 +301,9 @@ Tensor open_sizes(std::span<const std::int64_t> numbers, DType dtype) {
 std::optional<Tensor> known_number(const OpDef& op, const Attrs& attrs) {
   const AttrView view(op, attrs);
   if (&op == &open_scalar_op)
-    return Tensor::scalar(static_cast<double>(view.integer("numerator")) / static_cast<double>(view.integer("denominator")), view.dtype("dtype"));
+    return Tensor::scalar(
+        static_cast<double>(view.integer("numerator")) / static_cast<double>(view.integer("denominator")),
+        view.dtype("dtype"));
   if (&op != &open_sizes_op) return std::nullopt;
   const auto values = view.ints("values");
   const Shape shape{static_cast<std::int64_t>(values.size())};

@@ -1,6 +1,6 @@
-// Sizes that are not known while a function is traced. A number that no program has stands for each; what is computed from it
-// by adding, subtracting and multiplying is found again by that number, a part of one (n / 2) gets a number of its own, and
-// what is not found again refuses to be traced so.
+// Sizes that are not known while a function is traced. A number that no program has stands for each; what is computed
+// from it by adding, subtracting and multiplying is found again by that number, a part of one (n / 2) gets a number of
+// its own, and what is not found again refuses to be traced so.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -43,15 +43,15 @@ std::string open_text(std::int64_t traced);
 /// "[None, 100]"
 std::string open_text(const Shape& shape);
 
-/// What the number is for these sizes. Nothing when it cannot be told, and when it would be negative: a size or a bound that
-/// was reckoned for larger ones.
+/// What the number is for these sizes. Nothing when it cannot be told, and when it would be negative: a size or a bound
+/// that was reckoned for larger ones.
 std::optional<std::int64_t> size_at(std::int64_t traced, std::span<const std::int64_t> sizes);
 std::optional<Shape> shape_at(const Shape& traced, std::span<const std::int64_t> sizes);
 /// Attributes with the sizes put in.
 std::optional<Attrs> attrs_at(const OpDef& op, const Attrs& traced, std::span<const std::int64_t> sizes);
 
-/// Where open sizes are compared with others, what is traced holds for sizes that compare in the same way. These note what they
-/// are asked.
+/// Where open sizes are compared with others, what is traced holds for sizes that compare in the same way. These note
+/// what they are asked.
 bool is_same_size(std::int64_t a, std::int64_t b);
 bool is_smaller_size(std::int64_t a, std::int64_t b);
 /// What was found of a number made of open sizes.
@@ -75,7 +75,8 @@ struct SizeNotes {
 /// Since a trace with open sizes began on this thread; null outside of such.
 SizeNotes*& size_notes();
 
-/// a / divisor, rounded down, a size or a number made of such; divisor > 0. Throws cannot_trace when there are too many parts.
+/// a / divisor, rounded down, a size or a number made of such; divisor > 0. Throws cannot_trace when there are too many
+/// parts.
 std::int64_t floor_of_sizes(std::int64_t a, std::int64_t divisor);
 
 /// Throws cannot_trace when `size` is open: for what is reckoned from it in other ways than those above.

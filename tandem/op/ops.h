@@ -72,12 +72,15 @@ Tensor conv2d_backprop_input(const Tensor& filters, const Tensor& grad, const Sh
 Tensor conv2d_backprop_filter(const Tensor& input, const Tensor& grad, const Shape& filter, const ConvOptions& options);
 /// A filter [height, width, channels, multiplier] for each channel by itself.
 Tensor depthwise_conv2d(const Tensor& input, const Tensor& filter, const ConvOptions& options = {});
-Tensor separable_conv2d(const Tensor& input, const Tensor& depthwise, const Tensor& pointwise, const ConvOptions& options = {});
+Tensor separable_conv2d(const Tensor& input, const Tensor& depthwise, const Tensor& pointwise,
+                        const ConvOptions& options = {});
 /// The gradient of conv2d with respect to its input, as a layer: filters [height, width, outputs, channels].
-Tensor conv2d_transpose(const Tensor& input, const Tensor& filters, const Shape& output_shape, const ConvOptions& options = {});
+Tensor conv2d_transpose(const Tensor& input, const Tensor& filters, const Shape& output_shape,
+                        const ConvOptions& options = {});
 /// Over [batch, length, channels]; the last number of each option counts.
 Tensor conv1d(const Tensor& input, const Tensor& filters, const ConvOptions& options = {});
-Tensor conv1d_transpose(const Tensor& input, const Tensor& filters, const Shape& output_shape, const ConvOptions& options = {});
+Tensor conv1d_transpose(const Tensor& input, const Tensor& filters, const Shape& output_shape,
+                        const ConvOptions& options = {});
 struct PoolOptions {
   Ints ksize = {2, 2};
   Ints strides = {2, 2};
@@ -126,9 +129,11 @@ Tensor range(double start, double limit, double delta = 1, DType dtype = DType::
 
 // --- Random numbers: the same for any thread count and device, given the seed. ---
 void set_seed(std::uint64_t seed);
-Tensor random_normal(const Shape& shape, double mean = 0, double stddev = 1, DType dtype = DType::f32, std::int64_t seed = 0);
+Tensor random_normal(const Shape& shape, double mean = 0, double stddev = 1, DType dtype = DType::f32,
+                     std::int64_t seed = 0);
 /// Floats in [min, max); integers in [min, max) too.
-Tensor random_uniform(const Shape& shape, double min = 0, double max = 1, DType dtype = DType::f32, std::int64_t seed = 0);
+Tensor random_uniform(const Shape& shape, double min = 0, double max = 1, DType dtype = DType::f32,
+                      std::int64_t seed = 0);
 
 // --- A plain number beside a tensor takes the tensor's dtype. ---
 template <class N>

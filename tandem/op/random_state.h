@@ -37,8 +37,9 @@ class RandomState {
   /// name the op, and each run of the graph takes draw(key) for them.
   Call next(std::int64_t op_seed = 0) {
     if (seed_required_.load() && !seeded_.load() && op_seed == 0) [[unlikely]]
-      fail(ErrorCode::seed_needed, "Random ops require a seed to be set when determinism is enabled. Please set a seed before "
-                                   "running the op, e.g. by calling tf.random.set_seed(1).");
+      fail(ErrorCode::seed_needed,
+           "Random ops require a seed to be set when determinism is enabled. Please set a seed before "
+           "running the op, e.g. by calling tf.random.set_seed(1).");
     const std::int64_t key = op_seed * 0x5851F42D4C957F2D;
     return tracing() ? Call{key, 0} : draw(key);
   }

@@ -55,16 +55,19 @@ Tensors prod_grad(GradContext& g) {
   for (bool reduced : {false, true})
     for (int i = 0; i < rank; ++i)
       if (axes.contains(i) == reduced) perm.push_back(i);
-  for (std::size_t i = 0; i < perm.size(); ++i) inverse[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < perm.size(); ++i)
+    inverse[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
   for (int i = 0; i < rank; ++i)
     if (!axes.contains(i)) kept.push_back(g.shape(0)[i]);
-  const bool in_place = std::ranges::is_sorted(perm);  // no axis moves: copying all of it twice would be a seventh of the work
+  const bool in_place =
+      std::ranges::is_sorted(perm);  // no axis moves: copying all of it twice would be a seventh of the work
   const Tensor moved = in_place ? g.input() : transpose(g.input(), perm);
   const Shape moved_shape = moved.shape();
   kept.push_back(-1);
   if (g.shape(0).elements() == 0) return {zeros_like(g.input())};
   const Tensor rows = reshape(moved, kept);
-  const Tensor others = cumprod(rows, -1, {.exclusive = true}) * cumprod(rows, -1, {.exclusive = true, .reverse = true});
+  const Tensor others =
+      cumprod(rows, -1, {.exclusive = true}) * cumprod(rows, -1, {.exclusive = true, .reverse = true});
   const Tensor product = in_place ? others : transpose(reshape(others, moved_shape), inverse);
   return {reshape(product, g.shape(0)) * with_reduced_axes(g, g.output_grad())};
 }
@@ -94,14 +97,16 @@ const OpDef reduce_sum_op{
 
 const OpDef reduce_mean_op{
     .name = "reduce_mean",
-    .doc = "The mean over axes; over all when none are named. Of integers: of their sum in 64 bits, rounded towards zero.",
+    .doc =
+        "The mean over axes; over all when none are named. Of integers: of their sum in 64 bits, rounded towards zero.",
     .inputs = {"input_tensor"},
     .attrs = {kAxis, kKeepdims},
     .infer = infer_reduction,
-    .grad = [](GradContext& g) {
-      if (!is_floating(g.input_spec(0).dtype())) return Tensors(1);
-      return Tensors{broadcast_to(with_reduced_axes(g, divided_by_count(g, g.output_grad())), g.shape(0))};
-    },
+    .grad =
+        [](GradContext& g) {
+          if (!is_floating(g.input_spec(0).dtype())) return Tensors(1);
+          return Tensors{broadcast_to(with_reduced_axes(g, divided_by_count(g, g.output_grad())), g.shape(0))};
+        },
 };
 
 const OpDef reduce_max_op{
@@ -171,8 +176,9 @@ const OpDef argmax_op{
 };
 
 OpGroup reduction_ops() {
-  static constexpr const OpDef* kOps[] = {&reduce_sum_op, &reduce_mean_op, &reduce_max_op, &reduce_min_op, &reduce_prod_op,
-                                          &reduce_any_op, &reduce_all_op,  &argmax_op,     &argmin_op};
+  static constexpr const OpDef* kOps[] = {&reduce_sum_op, &reduce_mean_op, &reduce_max_op,
+                                          &reduce_min_op, &reduce_prod_op, &reduce_any_op,
+                                          &reduce_all_op, &argmax_op,      &argmin_op};
   return kOps;
 }
 

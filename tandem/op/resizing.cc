@@ -14,12 +14,14 @@ Shape resized_shape(const InferContext& c) {
   if (images.rank() != 4)
     fail(ErrorCode::shape_mismatch, c.op.name, ": needs images [batch, height, width, channels], got ", images);
   if (size.size() != 2 || size[0] < 1 || size[1] < 1)
-    fail(ErrorCode::invalid_argument, c.op.name, ": size must be a height and a width, both positive, got ", Shape(size));
+    fail(ErrorCode::invalid_argument, c.op.name, ": size must be a height and a width, both positive, got ",
+         Shape(size));
   if (images[1] < 1 || images[2] < 1)
     fail(ErrorCode::invalid_argument, c.op.name, ": needs images with at least one pixel, got ", images);
   for (const std::int64_t side : {size[0], size[1], images[1], images[2]})
     if (!is_open(side) && side > kLargestImageSide)
-      fail(ErrorCode::invalid_argument, c.op.name, ": height and width are at most ", kLargestImageSide, ", got ", side);
+      fail(ErrorCode::invalid_argument, c.op.name, ": height and width are at most ", kLargestImageSide, ", got ",
+           side);
   return {images[0], size[0], size[1], images[3]};
 }
 
@@ -33,12 +35,17 @@ constexpr AttrDef kSize{.name = "size", .kind = AttrKind::ints};
 
 const OpDef resize_bilinear_op{
     .name = "resize_bilinear",
-    .doc = "Images [batch, height, width, channels] in another size, each pixel between the four nearest ones; pixels lie at their middle.",
+    .doc =
+        "Images [batch, height, width, channels] in another size, each pixel between the four nearest ones; pixels lie "
+        "at their middle.",
     .inputs = {"images"},
     .attrs = {kSize},
     .dtypes = kFloating,
     .infer = [](const InferContext& c) { return Specs{{c.dtype(0), resized_shape(c)}}; },
-    .grad = [](GradContext& g) { return Tensors{resized(resize_bilinear_grad_op, g.output_grad(), g.shape(0)[1], g.shape(0)[2])}; },
+    .grad =
+        [](GradContext& g) {
+          return Tensors{resized(resize_bilinear_grad_op, g.output_grad(), g.shape(0)[1], g.shape(0)[2])};
+        },
     .flops_per_element = 12,
 };
 

@@ -148,11 +148,12 @@ const OpDef floormod_op{
     .inputs = {"x", "y"},
     .infer = broadcast_inputs,
     .scalar = formula([](auto x, auto y) { return floor_mod(x, y); }),
-    .grad = [](GradContext& g) {
-      if (!is_floating(g.input_spec(0).dtype())) return Tensors(2);
-      return Tensors{grad_of(g, 0, [&] { return g.output_grad(); }),
-                     grad_of(g, 1, [&] { return -(g.output_grad() * floordiv(g.input(0), g.input(1))); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          if (!is_floating(g.input_spec(0).dtype())) return Tensors(2);
+          return Tensors{grad_of(g, 0, [&] { return g.output_grad(); }),
+                         grad_of(g, 1, [&] { return -(g.output_grad() * floordiv(g.input(0), g.input(1))); })};
+        },
     .grad_reads = {.inputs = 0b11},
     .flops_per_element = 8,
     .domain = {0.5, 3},
@@ -175,10 +176,11 @@ const OpDef squared_difference_op{
     .inputs = {"x", "y"},
     .infer = broadcast_inputs,
     .scalar = formula([](auto x, auto y) { return (x - y) * (x - y); }),
-    .grad = [](GradContext& g) {
-      const Tensor twice = g.output_grad() * ((g.input(0) - g.input(1)) * 2);
-      return Tensors{grad_of(g, 0, [&] { return twice; }), grad_of(g, 1, [&] { return -twice; })};
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor twice = g.output_grad() * ((g.input(0) - g.input(1)) * 2);
+          return Tensors{grad_of(g, 0, [&] { return twice; }), grad_of(g, 1, [&] { return -twice; })};
+        },
     .grad_reads = {.inputs = 0b11},
     .flops_per_element = 2,
 };
@@ -190,11 +192,12 @@ const OpDef divide_no_nan_op{
     .dtypes = kFloating,
     .infer = broadcast_inputs,
     .scalar = formula([](auto x, auto y) { return select(y == 0, 0, x / y); }),
-    .grad = [](GradContext& g) {
-      const Tensor& y = g.input(1);
-      return Tensors{grad_of(g, 0, [&] { return divide_no_nan(g.output_grad(), y); }),
-                     grad_of(g, 1, [&] { return -(g.output_grad() * divide_no_nan(g.output(), y)); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor& y = g.input(1);
+          return Tensors{grad_of(g, 0, [&] { return divide_no_nan(g.output_grad(), y); }),
+                         grad_of(g, 1, [&] { return -(g.output_grad() * divide_no_nan(g.output(), y)); })};
+        },
     .grad_reads = {.inputs = 0b10, .outputs = 1},
     .flops_per_element = 4,
     .domain = {0.5, 3},
@@ -207,10 +210,11 @@ const OpDef multiply_no_nan_op{
     .dtypes = kFloating,
     .infer = broadcast_inputs,
     .scalar = formula([](auto x, auto y) { return select(y == 0, 0, x * y); }),
-    .grad = [](GradContext& g) {
-      return Tensors{grad_of(g, 0, [&] { return multiply_no_nan(g.output_grad(), g.input(1)); }),
-                     grad_of(g, 1, [&] { return multiply_no_nan(g.input(0), g.output_grad()); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          return Tensors{grad_of(g, 0, [&] { return multiply_no_nan(g.output_grad(), g.input(1)); }),
+                         grad_of(g, 1, [&] { return multiply_no_nan(g.input(0), g.output_grad()); })};
+        },
     .grad_reads = {.inputs = 0b11},
 };
 
@@ -221,12 +225,15 @@ const OpDef xlogy_op{
     .dtypes = kFloating,
     .infer = broadcast_inputs,
     .scalar = formula([](auto x, auto y) { return select(x == 0, 0, x * log(y)); }),
-    .grad = [](GradContext& g) {
-      const Tensor& x = g.input(0);
-      const Tensor& y = g.input(1);
-      return Tensors{grad_of(g, 0, [&] { return g.output_grad() * xlogy(cast(not_equal(x, scalar_like(x, 0)), x.dtype()), y); }),
-                     grad_of(g, 1, [&] { return g.output_grad() * xdivy(x, y); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor& x = g.input(0);
+          const Tensor& y = g.input(1);
+          return Tensors{
+              grad_of(g, 0,
+                      [&] { return g.output_grad() * xlogy(cast(not_equal(x, scalar_like(x, 0)), x.dtype()), y); }),
+              grad_of(g, 1, [&] { return g.output_grad() * xdivy(x, y); })};
+        },
     .grad_reads = {.inputs = 0b11},
     .flops_per_element = 22,
     .domain = {0.3, 3},
@@ -239,12 +246,15 @@ const OpDef xdivy_op{
     .dtypes = kFloating,
     .infer = broadcast_inputs,
     .scalar = formula([](auto x, auto y) { return select(x == 0, 0, x / y); }),
-    .grad = [](GradContext& g) {
-      const Tensor& x = g.input(0);
-      const Tensor& y = g.input(1);
-      return Tensors{grad_of(g, 0, [&] { return g.output_grad() * xdivy(cast(not_equal(x, scalar_like(x, 0)), x.dtype()), y); }),
-                     grad_of(g, 1, [&] { return g.output_grad() * xdivy(-x, square(y)); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor& x = g.input(0);
+          const Tensor& y = g.input(1);
+          return Tensors{
+              grad_of(g, 0,
+                      [&] { return g.output_grad() * xdivy(cast(not_equal(x, scalar_like(x, 0)), x.dtype()), y); }),
+              grad_of(g, 1, [&] { return g.output_grad() * xdivy(-x, square(y)); })};
+        },
     .grad_reads = {.inputs = 0b11},
     .flops_per_element = 4,
     .domain = {0.5, 3},
@@ -259,14 +269,18 @@ const OpDef clip_by_value_op{
       const auto limited = select(high != high, high, lesser(high, t));
       return select(low != low, low, greater_of(low, limited));
     }),
-    .grad = [](GradContext& g) {
-      // As of a maximum of a minimum, which gives the gradient of a NaN to the bound.
-      const Tensor zero = scalar_like(g.output_grad(), 0), above_low = greater_equal(minimum(g.input(0), g.input(2)), g.input(1));
-      const Tensor below_high = less_equal(g.input(0), g.input(2));
-      return Tensors{grad_of(g, 0, [&] { return where(logical_and(above_low, below_high), g.output_grad(), zero); }),
-                     grad_of(g, 1, [&] { return where(above_low, zero, g.output_grad()); }),
-                     grad_of(g, 2, [&] { return where(logical_and(above_low, logical_not(below_high)), g.output_grad(), zero); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          // As of a maximum of a minimum, which gives the gradient of a NaN to the bound.
+          const Tensor zero = scalar_like(g.output_grad(), 0),
+                       above_low = greater_equal(minimum(g.input(0), g.input(2)), g.input(1));
+          const Tensor below_high = less_equal(g.input(0), g.input(2));
+          return Tensors{
+              grad_of(g, 0, [&] { return where(logical_and(above_low, below_high), g.output_grad(), zero); }),
+              grad_of(g, 1, [&] { return where(above_low, zero, g.output_grad()); }), grad_of(g, 2, [&] {
+                return where(logical_and(above_low, logical_not(below_high)), g.output_grad(), zero);
+              })};
+        },
     .grad_reads = {.inputs = 0b111},
     .flops_per_element = 2,
 };
@@ -291,9 +305,24 @@ void refuse_zero(const Tensor& x, const Tensor& y) {
 
 OpGroup rounding_ops() {
   static constexpr const OpDef* kOps[] = {
-      &expm1_op, &log1p_op, &erf_op, &erfc_op, &reciprocal_op, &floor_op, &ceil_op, &round_op, &rint_op,
-      &floordiv_op, &floormod_op, &truncatediv_op, &squared_difference_op, &divide_no_nan_op,
-      &multiply_no_nan_op, &xlogy_op, &xdivy_op, &clip_by_value_op,
+      &expm1_op,
+      &log1p_op,
+      &erf_op,
+      &erfc_op,
+      &reciprocal_op,
+      &floor_op,
+      &ceil_op,
+      &round_op,
+      &rint_op,
+      &floordiv_op,
+      &floormod_op,
+      &truncatediv_op,
+      &squared_difference_op,
+      &divide_no_nan_op,
+      &multiply_no_nan_op,
+      &xlogy_op,
+      &xdivy_op,
+      &clip_by_value_op,
   };
   return kOps;
 }

@@ -48,7 +48,8 @@ void positive_pair(const InferContext& c, std::string_view name) {
 
 void check_grad_shape(const InferContext& c, const Shape& expected, const Shape& grad) {
   if (expected != grad)
-    fail(ErrorCode::shape_mismatch, c.op.name, ": the gradient must have the output's shape ", expected, ", got ", grad);
+    fail(ErrorCode::shape_mismatch, c.op.name, ": the gradient must have the output's shape ", expected, ", got ",
+         grad);
 }
 
 Tensor unbroadcast(const Tensor& grad, const Shape& shape) {

@@ -48,8 +48,8 @@ Tensor when(bool wanted, F make) {
   return wanted ? make() : Tensor();
 }
 
-/// A gradient op whose forward op is `forward`, written in ops: which inputs are gradients of forward's outputs, and which
-/// are forward's inputs. What it takes besides follows from these and has no gradient of its own.
+/// A gradient op whose forward op is `forward`, written in ops: which inputs are gradients of forward's outputs, and
+/// which are forward's inputs. What it takes besides follows from these and has no gradient of its own.
 struct GradientOf {
   OpsFunction forward;
   Ints output_grads, inputs;

@@ -28,7 +28,8 @@ Samples elementwise(Maker m) {
   // What a step updates, and the gradient, of rows with the sum of their squares; the rest are scalars.
   const std::size_t gradients = &m.op() == &apply_adam_rows_op ? 2 : 1;
   const std::size_t same = update ? static_cast<std::size_t>(m.op().outputs) + gradients : n;
-  for (const Shape& shape : {Shape{}, Shape{0}, Shape{1}, Shape{7}, Shape{3, 5}, Shape{2, 3, 4}, Shape{1000}, Shape{33, 65}}) {
+  for (const Shape& shape :
+       {Shape{}, Shape{0}, Shape{1}, Shape{7}, Shape{3, 5}, Shape{2, 3, 4}, Shape{1000}, Shape{33, 65}}) {
     if (m.op().name == "bias_add") continue;
     std::vector<Shape> shapes(n, shape);
     std::fill(shapes.begin() + static_cast<std::ptrdiff_t>(same), shapes.end(), Shape{});
@@ -105,8 +106,10 @@ Samples argmax_samples(Maker m) {
 Samples matmul_samples(Maker m) {
   for (bool ta : {false, true})
     for (bool tb : {false, true})
-      for (const auto& [rows, depth, columns] : {std::array<int, 3>{1, 1, 1}, {2, 3, 4}, {5, 7, 1}, {1, 9, 5}, {17, 33, 9}, {3, 0, 2}, {0, 3, 2}}) {
-        const Shape a = ta ? Shape{depth, rows} : Shape{rows, depth}, b = tb ? Shape{columns, depth} : Shape{depth, columns};
+      for (const auto& [rows, depth, columns] :
+           {std::array<int, 3>{1, 1, 1}, {2, 3, 4}, {5, 7, 1}, {1, 9, 5}, {17, 33, 9}, {3, 0, 2}, {0, 3, 2}}) {
+        const Shape a = ta ? Shape{depth, rows} : Shape{rows, depth},
+                    b = tb ? Shape{columns, depth} : Shape{depth, columns};
         m.add({m.input(a), m.input(b)}, ta, tb);
       }
   m.add({m.input({2, 3, 4}), m.input({2, 4, 5})}, false, false);
@@ -123,26 +126,34 @@ struct ConvCase {
   Ints explicit_paddings = {};
 };
 std::vector<ConvCase> conv_cases() {
-  return {{{1, 5, 5, 1}, {3, 3, 1, 1}, {1, 1}, {1, 1}, "valid"}, {{2, 6, 5, 3}, {3, 3, 3, 4}, {1, 1}, {1, 1}, "same"},
-          {{2, 7, 8, 3}, {2, 3, 3, 5}, {2, 1}, {1, 1}, "same"},  {{1, 9, 9, 2}, {3, 3, 2, 3}, {1, 1}, {2, 2}, "valid"},
-          {{3, 8, 8, 4}, {1, 1, 4, 8}, {1, 1}, {1, 1}, "valid"}, {{2, 8, 8, 8}, {3, 3, 8, 16}, {2, 2}, {1, 1}, "same"},
-          {{1, 2, 2, 1}, {3, 3, 1, 2}, {1, 1}, {1, 1}, "valid"}, {{0, 4, 4, 2}, {3, 3, 2, 2}, {1, 1}, {1, 1}, "same"},
+  return {{{1, 5, 5, 1}, {3, 3, 1, 1}, {1, 1}, {1, 1}, "valid"},
+          {{2, 6, 5, 3}, {3, 3, 3, 4}, {1, 1}, {1, 1}, "same"},
+          {{2, 7, 8, 3}, {2, 3, 3, 5}, {2, 1}, {1, 1}, "same"},
+          {{1, 9, 9, 2}, {3, 3, 2, 3}, {1, 1}, {2, 2}, "valid"},
+          {{3, 8, 8, 4}, {1, 1, 4, 8}, {1, 1}, {1, 1}, "valid"},
+          {{2, 8, 8, 8}, {3, 3, 8, 16}, {2, 2}, {1, 1}, "same"},
+          {{1, 2, 2, 1}, {3, 3, 1, 2}, {1, 1}, {1, 1}, "valid"},
+          {{0, 4, 4, 2}, {3, 3, 2, 2}, {1, 1}, {1, 1}, "same"},
           {{2, 5, 4, 3}, {3, 2, 3, 2}, {2, 1}, {1, 1}, "explicit", {2, 0, 1, 3}},
-          {{2, 6, 7, 8}, {3, 3, 1, 8}, {1, 1}, {1, 1}, "same"},   {{2, 6, 5, 3}, {2, 3, 1, 6}, {2, 2}, {1, 1}, "valid"},
-          {{1, 7, 6, 4}, {3, 3, 2, 6}, {1, 2}, {2, 1}, "same"},   {{3, 9, 9, 24}, {3, 3, 1, 24}, {2, 2}, {1, 1}, "same"}};
+          {{2, 6, 7, 8}, {3, 3, 1, 8}, {1, 1}, {1, 1}, "same"},
+          {{2, 6, 5, 3}, {2, 3, 1, 6}, {2, 2}, {1, 1}, "valid"},
+          {{1, 7, 6, 4}, {3, 3, 2, 6}, {1, 2}, {2, 1}, "same"},
+          {{3, 9, 9, 24}, {3, 3, 1, 24}, {2, 2}, {1, 1}, "same"}};
 }
 
 /// The output's shape, by the op's own rule.
 Shape conv_output(const ConvCase& c, DType dtype) {
   const TensorSpec input(dtype, c.input), filter(dtype, c.filter);
   const TensorSpec* inputs[] = {&input, &filter};
-  return infer(conv2d_op, inputs, make_attrs(conv2d_op, c.strides, c.padding, c.dilations, c.explicit_paddings))[0].shape();
+  return infer(conv2d_op, inputs, make_attrs(conv2d_op, c.strides, c.padding, c.dilations, c.explicit_paddings))[0]
+      .shape();
 }
 
 Samples conv_samples(Maker m) {
   for (const ConvCase& c : conv_cases()) {
     const Shape output = conv_output(c, m.dtype());
-    if (&m.op() == &conv2d_op) m.add({m.input(c.input), m.input(c.filter)}, c.strides, c.padding, c.dilations, c.explicit_paddings);
+    if (&m.op() == &conv2d_op)
+      m.add({m.input(c.input), m.input(c.filter)}, c.strides, c.padding, c.dilations, c.explicit_paddings);
     else if (&m.op() == &conv2d_backprop_input_op)
       m.add({m.input(c.filter), m.input(output)}, c.input, c.strides, c.padding, c.dilations, c.explicit_paddings);
     else m.add({m.input(c.input), m.input(output)}, c.filter, c.strides, c.padding, c.dilations, c.explicit_paddings);
@@ -152,7 +163,10 @@ Samples conv_samples(Maker m) {
 
 Samples pool_samples(Maker m) {
   const bool grad = &m.op() == &max_pool2d_grad_op;
-  for (const auto& [shape, size, stride] : {std::tuple<Shape, Ints, Ints>{{1, 4, 4, 1}, {2, 2}, {2, 2}}, {{2, 5, 7, 3}, {3, 2}, {1, 2}}, {{2, 6, 6, 17}, {2, 2}, {2, 2}}, {{0, 4, 4, 2}, {2, 2}, {2, 2}}})
+  for (const auto& [shape, size, stride] : {std::tuple<Shape, Ints, Ints>{{1, 4, 4, 1}, {2, 2}, {2, 2}},
+                                            {{2, 5, 7, 3}, {3, 2}, {1, 2}},
+                                            {{2, 6, 6, 17}, {2, 2}, {2, 2}},
+                                            {{0, 4, 4, 2}, {2, 2}, {2, 2}}})
     for (std::string_view padding : {"valid", "same"}) {
       const TensorSpec input(m.dtype(), shape);
       const TensorSpec* inputs[] = {&input};
@@ -167,8 +181,12 @@ Samples pool_samples(Maker m) {
 }
 
 Samples softmax_samples(Maker m) {
-  auto add = [&](const Shape& shape, int axis) { m.add(std::vector<SampleInput>(static_cast<std::size_t>(m.op().arity()), m.input(shape)), axis); };
-  for (const Shape& shape : {Shape{5}, Shape{3, 10}, Shape{2, 3, 7}, Shape{1, 1}, Shape{0, 4}, Shape{40, 129}, Shape{2, 5000}}) add(shape, -1);
+  auto add = [&](const Shape& shape, int axis) {
+    m.add(std::vector<SampleInput>(static_cast<std::size_t>(m.op().arity()), m.input(shape)), axis);
+  };
+  for (const Shape& shape :
+       {Shape{5}, Shape{3, 10}, Shape{2, 3, 7}, Shape{1, 1}, Shape{0, 4}, Shape{40, 129}, Shape{2, 5000}})
+    add(shape, -1);
   add({3, 5, 2}, 1);
   add({3, 5}, 0);
   add({5000, 3}, 0);
@@ -181,7 +199,8 @@ Samples loss_samples(Maker m) {
   for (const Shape& logits : {Shape{3, 10}, Shape{2, 3, 7}, Shape{1, 1}, Shape{0, 4}, Shape{70, 129}, Shape{2, 5000}}) {
     const Shape rows(logits.sizes().first(static_cast<std::size_t>(logits.rank() - 1)));
     for (DType label : {DType::i32, DType::i64}) {
-      SampleInput labels = sparse ? Maker::input(rows, label, {0, static_cast<double>(logits[-1])}) : Maker::input(logits, m.dtype(), {0.1, 1});
+      SampleInput labels = sparse ? Maker::input(rows, label, {0, static_cast<double>(logits[-1])})
+                                  : Maker::input(logits, m.dtype(), {0.1, 1});
       labels.shares = !sparse && !grad;  // only then the gradient is the loss's derivative
       if (grad) m.add({labels, m.input(logits), m.input(rows)});
       else m.add({labels, m.input(logits)});
@@ -236,7 +255,8 @@ Samples linalg_samples(Maker m) {
   };
   const bool solves = &op == &solve_op || &op == &triangular_solve_op, any_shape = &op == &qr_op || &op == &svd_op;
   if (any_shape) {
-    for (const Shape& shape : {Shape{1, 1}, Shape{3, 3}, Shape{4, 2}, Shape{2, 5}, Shape{2, 3, 2}, Shape{0, 3}, Shape{3, 0}, Shape{40, 30}})
+    for (const Shape& shape :
+         {Shape{1, 1}, Shape{3, 3}, Shape{4, 2}, Shape{2, 5}, Shape{2, 3, 2}, Shape{0, 3}, Shape{3, 0}, Shape{40, 30}})
       m.add({m.input(shape)}, false);
     m.add({m.input({3, 3})}, true);
     return m.done();
@@ -263,8 +283,10 @@ struct GatherCase {
 };
 
 Samples gather_samples(Maker m) {
-  const GatherCase cases[] = {{{5}, {3}, 0, 0}, {{4, 3}, {2, 2}, 0, 0}, {{3, 5, 2}, {4}, 1, 0}, {{3, 4}, {}, -1, 0}, {{4, 3}, {0}, 0, 0},
-                              {{3, 5}, {3, 4}, 1, 1}, {{2, 3, 4, 2}, {2, 5}, 2, 1}, {{2, 3, 4}, {2, 3}, -1, 2}, {{30, 80}, {50}, 0, 0}};
+  const GatherCase cases[] = {
+      {{5}, {3}, 0, 0},      {{4, 3}, {2, 2}, 0, 0}, {{3, 5, 2}, {4}, 1, 0},       {{3, 4}, {}, -1, 0},
+      {{4, 3}, {0}, 0, 0},   {{3, 5}, {3, 4}, 1, 1}, {{2, 3, 4, 2}, {2, 5}, 2, 1}, {{2, 3, 4}, {2, 3}, -1, 2},
+      {{30, 80}, {50}, 0, 0}};
   for (DType index : {DType::i32, DType::i64})
     for (const GatherCase& c : cases) {
       const int at = c.axis < 0 ? c.axis + c.params.rank() : c.axis;
@@ -272,7 +294,8 @@ Samples gather_samples(Maker m) {
       Ints gathered(c.params.begin(), c.params.begin() + at);
       gathered.insert(gathered.end(), c.indices.begin() + c.batch, c.indices.end());
       gathered.insert(gathered.end(), c.params.begin() + at + 1, c.params.end());
-      if (&m.op() == &gather_grad_op) m.add({m.input(Shape(std::span<const std::int64_t>(gathered))), picks}, c.params, c.axis, c.batch);
+      if (&m.op() == &gather_grad_op)
+        m.add({m.input(Shape(std::span<const std::int64_t>(gathered))), picks}, c.params, c.axis, c.batch);
       else m.add({m.input(c.params), picks}, c.axis, c.batch);
     }
   return m.done();
@@ -309,9 +332,11 @@ std::vector<OpSample> samples(const OpDef& op, DType dtype) {
   if (&op == &argmax_op || op.name == "argmin") return argmax_samples(m);
   if (auto found = array_samples(op, dtype, domain_for(op, dtype)); !found.empty()) return found;
   if (&op == &matmul_op) return matmul_samples(m);
-  if (&op == &conv2d_op || &op == &conv2d_backprop_input_op || &op == &conv2d_backprop_filter_op) return conv_samples(m);
+  if (&op == &conv2d_op || &op == &conv2d_backprop_input_op || &op == &conv2d_backprop_filter_op)
+    return conv_samples(m);
   if (op.name.find("_pool") != op.name.npos) return pool_samples(m);
-  if (&op == &softmax_op || &op == &log_softmax_op || &op == &softmax_grad_op || &op == &log_softmax_grad_op) return softmax_samples(m);
+  if (&op == &softmax_op || &op == &log_softmax_op || &op == &softmax_grad_op || &op == &log_softmax_grad_op)
+    return softmax_samples(m);
   if (op.name.find("cross_entropy") != op.name.npos) return loss_samples(m);
   if (&op == &gather_op || &op == &gather_grad_op) return gather_samples(m);
   if (&op == &one_hot_op) return one_hot_samples(m);
@@ -332,7 +357,8 @@ std::vector<OpSample> samples(const OpDef& op, DType dtype) {
 std::vector<DType> sample_dtypes(const OpDef& op) {
   std::vector<DType> dtypes;
   for (int i = 0; i < kDTypeCount; ++i)
-    if (op.dtypes.contains(static_cast<DType>(i)) && static_cast<DType>(i) != DType::string) dtypes.push_back(static_cast<DType>(i));
+    if (op.dtypes.contains(static_cast<DType>(i)) && static_cast<DType>(i) != DType::string)
+      dtypes.push_back(static_cast<DType>(i));
   return dtypes;
 }
 

@@ -31,7 +31,8 @@ Specs infer_segments(const InferContext& c) {
   bool fits = ids.rank() <= data.rank();
   for (int i = 0; fits && i < ids.rank(); ++i) fits = ids[i] == data[i];
   if (!fits)
-    fail(ErrorCode::shape_mismatch, c.op.name, ": the shape of data ", data, " must begin with that of segment_ids ", ids);
+    fail(ErrorCode::shape_mismatch, c.op.name, ": the shape of data ", data, " must begin with that of segment_ids ",
+         ids);
   const std::int64_t segments = c.attrs.integer("num_segments");
   if (segments < 0) fail(ErrorCode::invalid_argument, c.op.name, ": num_segments must not be negative, got ", segments);
   Ints sizes{segments};
@@ -48,12 +49,14 @@ bool none_dropped(const Tensor& ids, std::int64_t row) {
   constexpr std::int64_t kLongRow = 16;
   if (row < kLongRow || ids.is_symbolic() || !ids.storage().space().is_host()) return false;
   const auto all_named = [](auto values) { return std::ranges::all_of(values, [](auto id) { return id >= 0; }); };
-  return ids.dtype() == DType::i32 ? all_named(ids.data<std::int32_t>()) : ids.dtype() == DType::i64 && all_named(ids.data<std::int64_t>());
+  return ids.dtype() == DType::i32 ? all_named(ids.data<std::int32_t>())
+                                   : ids.dtype() == DType::i64 && all_named(ids.data<std::int64_t>());
 }
 
 /// Rows of `segments` by number; zeros for rows that were dropped.
 Tensor rows_of(const Tensor& segments, const Tensor& ids) {
-  if (none_dropped(ids, segments.size() / std::max<std::int64_t>(segments.shape()[0], 1))) return gather(segments, ids, 0);
+  if (none_dropped(ids, segments.size() / std::max<std::int64_t>(segments.shape()[0], 1)))
+    return gather(segments, ids, 0);
   const Tensor zero = scalar_like(ids, 0);
   const Tensor rows = gather(segments, maximum(ids, zero), 0);
   Ints sizes(ids.shape().begin(), ids.shape().end());
@@ -73,7 +76,8 @@ Tensors chosen_grad(GradContext& g, Tensor (*segments_sum)(const Tensor&, const 
 Tensors segment_prod_grad(GradContext& g) {
   const Tensor &x = g.input(0), &ids = g.input(1), nothing = scalar_like(x, 0);
   const std::int64_t count = g.attrs().integer("num_segments");
-  const Tensor is_zero = equal(x, nothing), zeros = rows_of(unsorted_segment_sum(cast(is_zero, x.dtype()), ids, count), ids);
+  const Tensor is_zero = equal(x, nothing),
+               zeros = rows_of(unsorted_segment_sum(cast(is_zero, x.dtype()), ids, count), ids);
   const Tensor not_zero = rows_of(unsorted_segment_prod(where(is_zero, scalar_like(x, 1), x), ids, count), ids);
   const Tensor at_zero = where(greater(zeros, scalar_like(x, 1)), nothing, not_zero);
   return {rows_of(g.output_grad(), ids) * where(is_zero, at_zero, rows_of(g.output(), ids) / x), Tensor()};
@@ -87,11 +91,12 @@ const OpDef cumsum_op{
     .inputs = {"x"},
     .attrs = kScanAttrs,
     .infer = infer_scan,
-    .grad = [](GradContext& g) {
-      const AttrView attrs = g.attrs();
-      return Tensors{cumsum(g.output_grad(), attrs.integer("axis"),
-                            {.exclusive = attrs.boolean("exclusive"), .reverse = !attrs.boolean("reverse")})};
-    },
+    .grad =
+        [](GradContext& g) {
+          const AttrView attrs = g.attrs();
+          return Tensors{cumsum(g.output_grad(), attrs.integer("axis"),
+                                {.exclusive = attrs.boolean("exclusive"), .reverse = !attrs.boolean("reverse")})};
+        },
     .depth = scan_depth,
 };
 
@@ -101,12 +106,13 @@ const OpDef cumprod_op{
     .inputs = {"x"},
     .attrs = kScanAttrs,
     .infer = infer_scan,
-    .grad = [](GradContext& g) {
-      const AttrView attrs = g.attrs();
-      const Tensor sum = cumsum(g.output_grad() * g.output(), attrs.integer("axis"),
-                                {.exclusive = attrs.boolean("exclusive"), .reverse = !attrs.boolean("reverse")});
-      return Tensors{divide_no_nan(sum, g.input())};  // 0 at a zero, as in TensorFlow
-    },
+    .grad =
+        [](GradContext& g) {
+          const AttrView attrs = g.attrs();
+          const Tensor sum = cumsum(g.output_grad() * g.output(), attrs.integer("axis"),
+                                    {.exclusive = attrs.boolean("exclusive"), .reverse = !attrs.boolean("reverse")});
+          return Tensors{divide_no_nan(sum, g.input())};  // 0 at a zero, as in TensorFlow
+        },
     .grad_reads = {.inputs = 1, .outputs = 1},
     .domain = {0.4, 1.6},
     .depth = scan_depth,
@@ -162,8 +168,12 @@ const OpDef unsorted_segment_min_op{
 };
 
 OpGroup scan_ops() {
-  static constexpr const OpDef* kOps[] = {&cumsum_op, &cumprod_op, &unsorted_segment_sum_op, &unsorted_segment_prod_op,
-                                          &unsorted_segment_max_op, &unsorted_segment_min_op};
+  static constexpr const OpDef* kOps[] = {&cumsum_op,
+                                          &cumprod_op,
+                                          &unsorted_segment_sum_op,
+                                          &unsorted_segment_prod_op,
+                                          &unsorted_segment_max_op,
+                                          &unsorted_segment_min_op};
   return kOps;
 }
 

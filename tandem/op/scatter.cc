@@ -16,12 +16,13 @@ Specs infer_strided_slice(const InferContext& c) {
          c.shape(0), ", got ", begin.size(), ", ", size.size(), " and ", strides.size());
   for (std::size_t i = 0; i < rank; ++i) {
     const std::int64_t n = c.shape(0)[static_cast<int>(i)];
-    if (strides[i] == 0) fail(ErrorCode::invalid_argument, "strided_slice: a stride of 0 in axis ", i, " leads nowhere");
+    if (strides[i] == 0)
+      fail(ErrorCode::invalid_argument, "strided_slice: a stride of 0 in axis ", i, " leads nowhere");
     // Compared without products, which could overflow.
     const std::int64_t step = strides[i] < 0 ? -strides[i] : strides[i];
     if (size[i] < 0 || step < 0 || (size[i] > 1 && (size[i] - 1 > (n - 1) / step)) || size[i] > n)
-      fail(ErrorCode::index_out_of_range, "strided_slice: ", size[i], " elements ", strides[i], " apart do not fit axis ", i,
-           " of ", c.shape(0));
+      fail(ErrorCode::index_out_of_range, "strided_slice: ", size[i], " elements ", strides[i],
+           " apart do not fit axis ", i, " of ", c.shape(0));
   }
   return {{c.dtype(0), Shape(size)}};
 }
@@ -29,7 +30,8 @@ Specs infer_strided_slice(const InferContext& c) {
 Specs infer_strided_slice_grad(const InferContext& c) {
   const Shape shape(c.attrs.ints("shape"));
   const auto rank = static_cast<std::size_t>(shape.rank());
-  if (c.shape(0).rank() != shape.rank() || c.attrs.ints("begin").size() != rank || c.attrs.ints("strides").size() != rank)
+  if (c.shape(0).rank() != shape.rank() || c.attrs.ints("begin").size() != rank ||
+      c.attrs.ints("strides").size() != rank)
     fail(ErrorCode::shape_mismatch, "strided_slice_grad: gradient ", c.shape(0), " does not fit a slice of ", shape);
   return {{c.dtype(0), shape}};
 }
@@ -41,9 +43,11 @@ int depth_of(const InferContext& c, int indices, int rank) {
   if (c.dtype(indices) != DType::i32 && c.dtype(indices) != DType::i64)
     fail(ErrorCode::unsupported_dtype, c.op.name, ": indices must be int32 or int64, got ", c.dtype(indices));
   const Shape& shape = c.shape(indices);
-  if (shape.rank() == 0) fail(ErrorCode::invalid_shape, c.op.name, ": indices must have at least one axis, got a scalar");
+  if (shape.rank() == 0)
+    fail(ErrorCode::invalid_shape, c.op.name, ": indices must have at least one axis, got a scalar");
   if (shape[-1] > rank)
-    fail(ErrorCode::shape_mismatch, c.op.name, ": indices ", shape, " name ", shape[-1], " axes, the tensor has ", rank);
+    fail(ErrorCode::shape_mismatch, c.op.name, ": indices ", shape, " name ", shape[-1], " axes, the tensor has ",
+         rank);
   return static_cast<int>(shape[-1]);
 }
 
@@ -96,13 +100,17 @@ const OpDef strided_slice_op{
               {.name = "strides", .kind = AttrKind::ints}},
     .dtypes = kFixedSize,
     .infer = infer_strided_slice,
-    .grad = [](GradContext& g) {
-      const AttrView attrs = g.attrs();
-      if (g.output_grad().shape() == g.shape(0))  // nothing was left out: axes turned round, which turning them again undoes
-        return Tensors{strided_slice(g.output_grad(), list(attrs.ints("begin")), list(attrs.ints("size")), list(attrs.ints("strides")))};
-      return Tensors{apply(strided_slice_grad_op, {g.output_grad()},
-                           make_attrs(strided_slice_grad_op, g.shape(0), list(attrs.ints("begin")), list(attrs.ints("strides"))))};
-    },
+    .grad =
+        [](GradContext& g) {
+          const AttrView attrs = g.attrs();
+          if (g.output_grad().shape() ==
+              g.shape(0))  // nothing was left out: axes turned round, which turning them again undoes
+            return Tensors{strided_slice(g.output_grad(), list(attrs.ints("begin")), list(attrs.ints("size")),
+                                         list(attrs.ints("strides")))};
+          return Tensors{apply(
+              strided_slice_grad_op, {g.output_grad()},
+              make_attrs(strided_slice_grad_op, g.shape(0), list(attrs.ints("begin")), list(attrs.ints("strides"))))};
+        },
     .flops_per_element = 0,
 };
 
@@ -115,11 +123,12 @@ const OpDef strided_slice_grad_op{
               {.name = "strides", .kind = AttrKind::ints}},
     .dtypes = kFixedSize,
     .infer = infer_strided_slice_grad,
-    .grad = [](GradContext& g) {
-      const AttrView attrs = g.attrs();
-      return Tensors{strided_slice(g.output_grad(), list(attrs.ints("begin")), Ints(g.shape(0).begin(), g.shape(0).end()),
-                                   list(attrs.ints("strides")))};
-    },
+    .grad =
+        [](GradContext& g) {
+          const AttrView attrs = g.attrs();
+          return Tensors{strided_slice(g.output_grad(), list(attrs.ints("begin")),
+                                       Ints(g.shape(0).begin(), g.shape(0).end()), list(attrs.ints("strides")))};
+        },
     .flops_per_element = 0,
 };
 
@@ -129,9 +138,10 @@ const OpDef gather_nd_op{
     .inputs = {"params", "indices"},
     .dtypes = kFixedSize,
     .free_dtypes = 0b10,
-    .infer = [](const InferContext& c) {
-      return Specs{{c.dtype(0), picked_shape(c.shape(1), c.shape(0), depth_of(c, 1, c.shape(0).rank()))}};
-    },
+    .infer =
+        [](const InferContext& c) {
+          return Specs{{c.dtype(0), picked_shape(c.shape(1), c.shape(0), depth_of(c, 1, c.shape(0).rank()))}};
+        },
     .grad = [](GradContext& g) { return Tensors{scatter_nd(g.input(1), g.output_grad(), g.shape(0)), Tensor()}; },
     .grad_reads = {.inputs = 0b10},
     .flops_per_element = 0,
@@ -156,12 +166,15 @@ const OpDef tensor_scatter_nd_update_op{
     .dtypes = kFixedSize,
     .free_dtypes = 0b010,
     .infer = infer_tensor_scatter,
-    .grad = [](GradContext& g) {
+    .grad =
+        [](GradContext& g) {
       // The rows first: then a loop may set them to zero where they are.
-      const Tensor& indices = g.input(1);
-      const Tensor rows = gather_nd(g.output_grad(), indices);
-      return Tensors{when(g.wants(0), [&] { return tensor_scatter_nd_update(g.output_grad(), indices, zeros_like(rows)); }), Tensor(), rows};
-    },
+          const Tensor& indices = g.input(1);
+          const Tensor rows = gather_nd(g.output_grad(), indices);
+          return Tensors{
+              when(g.wants(0), [&] { return tensor_scatter_nd_update(g.output_grad(), indices, zeros_like(rows)); }),
+              Tensor(), rows};
+        },
     .grad_reads = {.inputs = 0b010},
     .flops_per_element = 0,
     .depth = updates_depth,
@@ -173,9 +186,11 @@ const OpDef tensor_scatter_nd_add_op{
     .inputs = {"tensor", "indices", "updates"},
     .free_dtypes = 0b010,
     .infer = infer_tensor_scatter,
-    .grad = [](GradContext& g) {
-      return Tensors{g.output_grad(), Tensor(), when(g.wants(2), [&] { return gather_nd(g.output_grad(), g.input(1)); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          return Tensors{g.output_grad(), Tensor(),
+                         when(g.wants(2), [&] { return gather_nd(g.output_grad(), g.input(1)); })};
+        },
     .grad_reads = {.inputs = 0b010},
     .depth = updates_depth,
 };
@@ -186,9 +201,11 @@ const OpDef tensor_scatter_nd_sub_op{
     .inputs = {"tensor", "indices", "updates"},
     .free_dtypes = 0b010,
     .infer = infer_tensor_scatter,
-    .grad = [](GradContext& g) {
-      return Tensors{g.output_grad(), Tensor(), when(g.wants(2), [&] { return -gather_nd(g.output_grad(), g.input(1)); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          return Tensors{g.output_grad(), Tensor(),
+                         when(g.wants(2), [&] { return -gather_nd(g.output_grad(), g.input(1)); })};
+        },
     .grad_reads = {.inputs = 0b010},
     .depth = updates_depth,
 };
@@ -221,20 +238,28 @@ const OpDef where_indices_op{
     .inputs = {"condition"},
     .attrs = {{.name = "count"}},
     .dtypes = {DType::boolean},
-    .infer = [](const InferContext& c) {
-      const std::int64_t count = c.attrs.integer("count");
-      if (count < 0 || count > c.shape(0).elements())
-        fail(ErrorCode::invalid_argument, "where_indices: ", count, " positions cannot be found in ", c.shape(0));
-      return Specs{{DType::i64, Shape{count, c.shape(0).rank()}}};
-    },
+    .infer =
+        [](const InferContext& c) {
+          const std::int64_t count = c.attrs.integer("count");
+          if (count < 0 || count > c.shape(0).elements())
+            fail(ErrorCode::invalid_argument, "where_indices: ", count, " positions cannot be found in ", c.shape(0));
+          return Specs{{DType::i64, Shape{count, c.shape(0).rank()}}};
+        },
     .data_dependent_shape = true,
     .depth = [](const InferContext& c) { return static_cast<double>(c.shape(0).elements()); },
 };
 
 OpGroup scatter_ops() {
-  static constexpr const OpDef* kOps[] = {&strided_slice_op, &strided_slice_grad_op, &gather_nd_op, &scatter_nd_op,
-                                          &tensor_scatter_nd_update_op, &tensor_scatter_nd_add_op, &tensor_scatter_nd_sub_op,
-                                          &tensor_scatter_nd_min_op, &tensor_scatter_nd_max_op, &where_indices_op};
+  static constexpr const OpDef* kOps[] = {&strided_slice_op,
+                                          &strided_slice_grad_op,
+                                          &gather_nd_op,
+                                          &scatter_nd_op,
+                                          &tensor_scatter_nd_update_op,
+                                          &tensor_scatter_nd_add_op,
+                                          &tensor_scatter_nd_sub_op,
+                                          &tensor_scatter_nd_min_op,
+                                          &tensor_scatter_nd_max_op,
+                                          &where_indices_op};
   return kOps;
 }
 

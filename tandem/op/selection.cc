@@ -62,7 +62,9 @@ Shape gathered_shape(const InferContext& c, const Shape& params, const Shape& in
     return true;
   };
   if (!fits())
-    fail(ErrorCode::shape_mismatch, c.op.name, ": the first batch_dims axes of params and indices must be the same, and axis must be none of them; got batch_dims ",
+    fail(ErrorCode::shape_mismatch, c.op.name,
+         ": the first batch_dims axes of params and indices must be the same, and axis must be none of them; got "
+         "batch_dims ",
          batch, ", axis ", axis, ", params ", params, " and indices ", indices);
   Ints sizes(params.begin(), params.begin() + axis);
   sizes.insert(sizes.end(), indices.begin() + batch, indices.end());
@@ -86,19 +88,23 @@ const OpDef slice_op{
 
 const OpDef gather_op{
     .name = "gather",
-    .doc = "Slices of params along an axis, in the order of the indices; the first batch_dims axes of both go together.",
+    .doc =
+        "Slices of params along an axis, in the order of the indices; the first batch_dims axes of both go together.",
     .inputs = {"params", "indices"},
     .attrs = {{.name = "axis", .default_value = "0"}, {.name = "batch_dims", .default_value = "0"}},
     .dtypes = kFixedSize,
     .free_dtypes = 0b10,
-    .infer = [](const InferContext& c) {
-      check_indices(c, 1);
-      return Specs{{c.dtype(0), gathered_shape(c, c.shape(0), c.shape(1))}};
-    },
-    .grad = [](GradContext& g) {
-      const Attrs attrs = make_attrs(gather_grad_op, g.shape(0), g.attrs().integer("axis"), g.attrs().integer("batch_dims"));
-      return Tensors{apply(gather_grad_op, {g.output_grad(), g.input(1)}, attrs), Tensor()};
-    },
+    .infer =
+        [](const InferContext& c) {
+          check_indices(c, 1);
+          return Specs{{c.dtype(0), gathered_shape(c, c.shape(0), c.shape(1))}};
+        },
+    .grad =
+        [](GradContext& g) {
+          const Attrs attrs =
+              make_attrs(gather_grad_op, g.shape(0), g.attrs().integer("axis"), g.attrs().integer("batch_dims"));
+          return Tensors{apply(gather_grad_op, {g.output_grad(), g.input(1)}, attrs), Tensor()};
+        },
     .grad_reads = {.inputs = 0b10},
     .flops_per_element = 0,
 };
@@ -107,20 +113,26 @@ const OpDef gather_grad_op{
     .name = "gather_grad",
     .doc = "The gradient of gather: each slice added where it was taken from.",
     .inputs = {"grad", "indices"},
-    .attrs = {{.name = "params_shape", .kind = AttrKind::ints}, {.name = "axis", .default_value = "0"}, {.name = "batch_dims", .default_value = "0"}},
+    .attrs = {{.name = "params_shape", .kind = AttrKind::ints},
+              {.name = "axis", .default_value = "0"},
+              {.name = "batch_dims", .default_value = "0"}},
     .dtypes = kNumeric,
     .free_dtypes = 0b10,
-    .infer = [](const InferContext& c) {
-      check_indices(c, 1);
-      const Shape params(c.attrs.ints("params_shape"));
-      if (gathered_shape(c, params, c.shape(1)) != c.shape(0))
-        fail(ErrorCode::shape_mismatch, "gather_grad: gradient ", c.shape(0), " does not fit params ", params,
-             " and indices ", c.shape(1));
-      return Specs{{c.dtype(0), params}};
-    },
-    .grad = [](GradContext& g) {
-      return Tensors{gather(g.output_grad(), g.input(1), g.attrs().integer("axis"), g.attrs().integer("batch_dims")), Tensor()};
-    },
+    .infer =
+        [](const InferContext& c) {
+          check_indices(c, 1);
+          const Shape params(c.attrs.ints("params_shape"));
+          if (gathered_shape(c, params, c.shape(1)) != c.shape(0))
+            fail(ErrorCode::shape_mismatch, "gather_grad: gradient ", c.shape(0), " does not fit params ", params,
+                 " and indices ", c.shape(1));
+          return Specs{{c.dtype(0), params}};
+        },
+    .grad =
+        [](GradContext& g) {
+          return Tensors{
+              gather(g.output_grad(), g.input(1), g.attrs().integer("axis"), g.attrs().integer("batch_dims")),
+              Tensor()};
+        },
     .grad_reads = {.inputs = 0b10},
 };
 
@@ -134,15 +146,17 @@ const OpDef one_hot_op{
               {.name = "axis", .default_value = "-1"},
               {.name = "dtype", .kind = AttrKind::dtype, .default_value = "float32"}},
     .dtypes = {DType::u8, DType::i32, DType::i64},
-    .infer = [](const InferContext& c) {
-      const std::int64_t depth = c.attrs.integer("depth");
-      if (depth < 0) fail(ErrorCode::invalid_argument, "one_hot: depth must not be negative, got ", depth);
-      if (!kFixedSize.contains(c.attrs.dtype("dtype")))
-        fail(ErrorCode::unsupported_dtype, "one_hot: dtype ", c.attrs.dtype("dtype"), " cannot hold numbers");
-      Ints sizes(c.shape(0).begin(), c.shape(0).end());
-      sizes.insert(sizes.begin() + normalize_axis("one_hot", c.attrs.integer("axis"), c.shape(0).rank() + 1), depth);
-      return Specs{{c.attrs.dtype("dtype"), Shape(std::span<const std::int64_t>(sizes))}};
-    },
+    .infer =
+        [](const InferContext& c) {
+          const std::int64_t depth = c.attrs.integer("depth");
+          if (depth < 0) fail(ErrorCode::invalid_argument, "one_hot: depth must not be negative, got ", depth);
+          if (!kFixedSize.contains(c.attrs.dtype("dtype")))
+            fail(ErrorCode::unsupported_dtype, "one_hot: dtype ", c.attrs.dtype("dtype"), " cannot hold numbers");
+          Ints sizes(c.shape(0).begin(), c.shape(0).end());
+          sizes.insert(sizes.begin() + normalize_axis("one_hot", c.attrs.integer("axis"), c.shape(0).rank() + 1),
+                       depth);
+          return Specs{{c.attrs.dtype("dtype"), Shape(std::span<const std::int64_t>(sizes))}};
+        },
 };
 
 OpGroup selection_ops() {
@@ -157,13 +171,16 @@ Tensor slice(const Tensor& x, const Ints& begin, const Ints& size) {
   return apply(slice_op, {x}, make_attrs(slice_op, begin, sizes));
 }
 
-Tensor gather(const Tensor& params, const Tensor& indices, std::int64_t axis) { return gather(params, indices, axis, 0); }
+Tensor gather(const Tensor& params, const Tensor& indices, std::int64_t axis) {
+  return gather(params, indices, axis, 0);
+}
 
 Tensor gather(const Tensor& params, const Tensor& indices, std::int64_t axis, std::int64_t batch_dims) {
   return apply(gather_op, {params, indices}, make_attrs(gather_op, axis, batch_dims));
 }
 
-Tensor one_hot(const Tensor& indices, std::int64_t depth, double on_value, double off_value, std::int64_t axis, DType dtype) {
+Tensor one_hot(const Tensor& indices, std::int64_t depth, double on_value, double off_value, std::int64_t axis,
+               DType dtype) {
   return apply(one_hot_op, {indices}, make_attrs(one_hot_op, depth, on_value, off_value, axis, dtype));
 }
 

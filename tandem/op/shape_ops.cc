@@ -11,11 +11,12 @@ namespace {
 
 /// The product of the sizes that are not 0 (nor -1).
 std::int64_t product_but_zeros(std::span<const std::int64_t> sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, [](auto product, auto size) { return size > 0 ? product * size : product; });
+  return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1},
+                         [](auto product, auto size) { return size > 0 ? product * size : product; });
 }
 
-/// The shape asked for, with a -1 replaced by what is left. Without elements [0, 28, 28] becomes [0, 784] when asked for [0, -1],
-/// as in TensorFlow: the same as any other batch.
+/// The shape asked for, with a -1 replaced by what is left. Without elements [0, 28, 28] becomes [0, 784] when asked
+/// for [0, -1], as in TensorFlow: the same as any other batch.
 Shape resolved_shape(std::string_view op, std::span<const std::int64_t> wanted, const Shape& from) {
   const std::int64_t elements = from.elements();
   std::vector<std::int64_t> sizes(wanted.begin(), wanted.end());
@@ -30,7 +31,8 @@ Shape resolved_shape(std::string_view op, std::span<const std::int64_t> wanted, 
     }
   }
   if (open >= 0 && known > 0 && elements % known == 0) sizes[static_cast<std::size_t>(open)] = elements / known;
-  else if (open >= 0 && known == 0 && elements == 0) sizes[static_cast<std::size_t>(open)] = product_but_zeros(from) / product_but_zeros(wanted);
+  else if (open >= 0 && known == 0 && elements == 0)
+    sizes[static_cast<std::size_t>(open)] = product_but_zeros(from) / product_but_zeros(wanted);
   else if (open >= 0)
     fail(ErrorCode::shape_mismatch, op, ": ", elements, " elements do not divide into [", join(wanted), "]");
   const Shape shape{std::span<const std::int64_t>(sizes)};
@@ -46,9 +48,10 @@ const OpDef reshape_op{
     .inputs = {"tensor"},
     .attrs = {{.name = "shape", .kind = AttrKind::ints}},
     .dtypes = kFixedSize | DTypeSet{DType::string},
-    .infer = [](const InferContext& c) {
-      return Specs{{c.dtype(0), resolved_shape("reshape", c.attrs.ints("shape"), c.shape(0))}};
-    },
+    .infer =
+        [](const InferContext& c) {
+          return Specs{{c.dtype(0), resolved_shape("reshape", c.attrs.ints("shape"), c.shape(0))}};
+        },
     .grad = [](GradContext& g) { return Tensors{reshape(g.output_grad(), g.shape(0))}; },
     .flops_per_element = 0,
     .view = true,
@@ -86,7 +89,8 @@ Ints permutation(std::span<const std::int64_t> perm, int rank) {
   std::uint32_t seen = 0;
   for (std::int64_t& axis : axes) {
     axis = normalize_axis("transpose", axis, rank);
-    if (seen >> axis & 1) fail(ErrorCode::invalid_axis, "transpose: perm [", join(perm), "] names axis ", axis, " twice");
+    if (seen >> axis & 1)
+      fail(ErrorCode::invalid_axis, "transpose: perm [", join(perm), "] names axis ", axis, " twice");
     seen |= 1u << axis;
   }
   return axes;
@@ -102,7 +106,8 @@ Specs infer_transpose(const InferContext& c) {
 Tensors transpose_grad(GradContext& g) {
   const Ints perm = permutation(g.attrs().ints("perm"), g.shape(0).rank());
   Ints inverse(perm.size());
-  for (std::size_t i = 0; i < perm.size(); ++i) inverse[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < perm.size(); ++i)
+    inverse[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
   return {transpose(g.output_grad(), inverse)};
 }
 
@@ -117,7 +122,8 @@ Specs infer_concat(const InferContext& c) {
     if (!fits)
       fail(ErrorCode::shape_mismatch, "concat: tensors may differ in axis ", axis, " only, got ", first, " and ", shape,
            " (tensor ", i, ")");
-    if (__builtin_add_overflow(sizes[static_cast<std::size_t>(axis)], shape[axis], &sizes[static_cast<std::size_t>(axis)]))
+    if (__builtin_add_overflow(sizes[static_cast<std::size_t>(axis)], shape[axis],
+                               &sizes[static_cast<std::size_t>(axis)]))
       fail(ErrorCode::invalid_shape, "concat: the joined axis is too long");
   }
   return {{c.dtype(0), Shape(std::span<const std::int64_t>(sizes))}};
@@ -128,9 +134,8 @@ Tensors concat_grad(GradContext& g) {
   Tensors grads;
   Ints begin(static_cast<std::size_t>(g.shape(0).rank()), 0);
   for (int i = 0; i < g.count(); ++i) {
-    grads.push_back(when(g.wants(i), [&] {
-      return slice(g.output_grad(), begin, Ints(g.shape(i).begin(), g.shape(i).end()));
-    }));
+    grads.push_back(
+        when(g.wants(i), [&] { return slice(g.output_grad(), begin, Ints(g.shape(i).begin(), g.shape(i).end())); }));
     begin[static_cast<std::size_t>(axis)] += g.shape(i)[axis];
   }
   return grads;
@@ -147,7 +152,8 @@ Specs infer_pad(const InferContext& c) {
     const std::int64_t before = paddings[2 * i], after = paddings[2 * i + 1];
     std::int64_t size = shape[i];
     if (before < 0 || after < 0)
-      fail(ErrorCode::invalid_argument, "pad: paddings must not be negative, got [", join(paddings), "]; use slice to cut");
+      fail(ErrorCode::invalid_argument, "pad: paddings must not be negative, got [", join(paddings),
+           "]; use slice to cut");
     if (__builtin_add_overflow(size, before, &size) || __builtin_add_overflow(size, after, &size))
       fail(ErrorCode::invalid_shape, "pad: axis ", i, " becomes too long");
     sizes.push_back(size);

@@ -1,5 +1,5 @@
-// Random numbers of a step that is divided among replicas: each takes, for its rows, those that one device would draw for
-// the whole batch, so that results do not depend on the division.
+// Random numbers of a step that is divided among replicas: each takes, for its rows, those that one device would draw
+// for the whole batch, so that results do not depend on the division.
 #pragma once
 #include <functional>
 #include <utility>
@@ -18,7 +18,10 @@ struct SharedDraws {
 class ReplicaDraws {
  public:
   ReplicaDraws(SharedDraws& all, std::int64_t begin, std::int64_t rows, std::int64_t total)
-      : all_(all), begin_(begin), rows_(rows), total_(total) {}
+      : all_(all),
+        begin_(begin),
+        rows_(rows),
+        total_(total) {}
 
   /// What is in force on this thread; null outside of replicas.
   static ReplicaDraws* current() { return current_; }

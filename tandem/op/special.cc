@@ -10,8 +10,8 @@ namespace {
 
 using namespace expr;
 
-/// The derivative of trigamma, -2 zeta(3, x), in ops, so that it has gradients of every order: twelve terms of the sum of
-/// 1 / (x + k)^3, and the rest by Euler and Maclaurin.
+/// The derivative of trigamma, -2 zeta(3, x), in ops, so that it has gradients of every order: twelve terms of the sum
+/// of 1 / (x + k)^3, and the rest by Euler and Maclaurin.
 Tensor tetragamma(const Tensor& x) {
   constexpr int kTerms = 12;
   Tensor sum = reciprocal(x * x * x);
@@ -72,9 +72,10 @@ const OpDef erfinv_op{
     .dtypes = kFloating,
     .infer = same_as_first,
     .scalar = formula([](auto x) { return erfinv(x); }),
-    .grad = [](GradContext& g) {
-      return Tensors{g.output_grad() * (exp(square(g.output())) * scalar_like(g.output(), kHalfSqrtPi))};
-    },
+    .grad =
+        [](GradContext& g) {
+          return Tensors{g.output_grad() * (exp(square(g.output())) * scalar_like(g.output(), kHalfSqrtPi))};
+        },
     .grad_reads = {.outputs = 1},
     .flops_per_element = 200,
     .domain = {-0.95, 0.95},
@@ -87,10 +88,11 @@ const OpDef ndtri_op{
     .dtypes = kFloating,
     .infer = same_as_first,
     .scalar = formula([](auto x) { return ndtri(x); }),
-    .grad = [](GradContext& g) {
-      const Tensor half = square(g.output()) * scalar_like(g.output(), 0.5);
-      return Tensors{g.output_grad() * (exp(half) * scalar_like(half, kSqrtTwoPi))};
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor half = square(g.output()) * scalar_like(g.output(), 0.5);
+          return Tensors{g.output_grad() * (exp(half) * scalar_like(half, kSqrtTwoPi))};
+        },
     .grad_reads = {.outputs = 1},
     .flops_per_element = 200,
     .domain = {0.02, 0.98},

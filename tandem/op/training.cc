@@ -89,11 +89,12 @@ const OpDef apply_adamw_op{
     .dtypes = kFloating,
     .outputs = 3,
     .infer = infer_update<4>,
-    .scalar = formula([](auto var, auto m, auto v, auto grad, auto rate, auto beta_1, auto beta_2, auto epsilon, auto decay) {
-      auto mean = m + (grad - m) * (1 - beta_1);
-      auto variance = v + (grad * grad - v) * (1 - beta_2);
-      return std::array{var - var * decay - rate * mean / (sqrt(variance) + epsilon), mean, variance};
-    }),
+    .scalar =
+        formula([](auto var, auto m, auto v, auto grad, auto rate, auto beta_1, auto beta_2, auto epsilon, auto decay) {
+          auto mean = m + (grad - m) * (1 - beta_1);
+          auto variance = v + (grad * grad - v) * (1 - beta_2);
+          return std::array{var - var * decay - rate * mean / (sqrt(variance) + epsilon), mean, variance};
+        }),
     .flops_per_element = 16,
     .in_place = 0b111,
     .domain = {0.1, 0.9},
@@ -101,12 +102,15 @@ const OpDef apply_adamw_op{
 
 const OpDef apply_adam_rows_op{
     .name = "apply_adam_rows",
-    .doc = "One step of AdamW for a gradient made of rows: `square` is the sum of the squares of the rows, not the square of their sum.",
+    .doc =
+        "One step of AdamW for a gradient made of rows: `square` is the sum of the squares of the rows, not the square "
+        "of their sum.",
     .inputs = {"var", "m", "v", "grad", "square", "rate", "beta_1", "beta_2", "epsilon", "decay"},
     .dtypes = kFloating,
     .outputs = 3,
     .infer = infer_update<5>,
-    .scalar = formula([](auto var, auto m, auto v, auto grad, auto square, auto rate, auto beta_1, auto beta_2, auto epsilon, auto decay) {
+    .scalar = formula([](auto var, auto m, auto v, auto grad, auto square, auto rate, auto beta_1, auto beta_2,
+                         auto epsilon, auto decay) {
       auto mean = m + (grad - m) * (1 - beta_1);
       auto variance = v + (square - v) * (1 - beta_2);
       return std::array{var - var * decay - rate * mean / (sqrt(variance) + epsilon), mean, variance};
@@ -134,9 +138,8 @@ const OpDef apply_rmsprop_op{
 };
 
 OpGroup training_ops() {
-  static constexpr const OpDef* kOps[] = {&apply_sgd_op,      &apply_momentum_op, &apply_adam_op,
-                                          &apply_nesterov_op, &apply_adamw_op,    &apply_adam_rows_op,
-                                          &apply_rmsprop_op};
+  static constexpr const OpDef* kOps[] = {&apply_sgd_op,   &apply_momentum_op,  &apply_adam_op,   &apply_nesterov_op,
+                                          &apply_adamw_op, &apply_adam_rows_op, &apply_rmsprop_op};
   return kOps;
 }
 

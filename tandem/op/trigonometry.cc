@@ -154,12 +154,13 @@ const OpDef atan2_op{
     .dtypes = kFloating,
     .infer = broadcast_inputs,
     .scalar = formula([](auto y, auto x) { return atan2(y, x); }),
-    .grad = [](GradContext& g) {
-      const Tensor& y = g.input(0);
-      const Tensor& x = g.input(1);
-      const Tensor scaled = g.output_grad() / (square(x) + square(y));
-      return Tensors{grad_of(g, 0, [&] { return x * scaled; }), grad_of(g, 1, [&] { return -(y * scaled); })};
-    },
+    .grad =
+        [](GradContext& g) {
+          const Tensor& y = g.input(0);
+          const Tensor& x = g.input(1);
+          const Tensor scaled = g.output_grad() / (square(x) + square(y));
+          return Tensors{grad_of(g, 0, [&] { return x * scaled; }), grad_of(g, 1, [&] { return -(y * scaled); })};
+        },
     .grad_reads = {.inputs = 0b11},
     .flops_per_element = 40,
     .domain = {0.2, 3},
@@ -169,8 +170,8 @@ const OpDef atan2_op{
 
 OpGroup trigonometric_ops() {
   static constexpr const OpDef* kOps[] = {
-      &sin_op, &cos_op, &tan_op, &asin_op, &acos_op, &atan_op, &sinh_op, &cosh_op, &asinh_op, &acosh_op,
-      &atanh_op, &atan2_op,
+      &sin_op,  &cos_op,  &tan_op,   &asin_op,  &acos_op,  &atan_op,
+      &sinh_op, &cosh_op, &asinh_op, &acosh_op, &atanh_op, &atan2_op,
   };
   return kOps;
 }

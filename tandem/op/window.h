@@ -41,8 +41,8 @@ struct Window {
 };
 
 /// The sizes of a 2-D convolution, the same for the forward op and both gradients: input [batch, rows.input,
-/// columns.input, in_channels], filter [rows.kernel, columns.kernel, in_channels / groups, out_channels], output [batch,
-/// rows.output, columns.output, out_channels]. Each group of input channels makes a group of output channels.
+/// columns.input, in_channels], filter [rows.kernel, columns.kernel, in_channels / groups, out_channels], output
+/// [batch, rows.output, columns.output, out_channels]. Each group of input channels makes a group of output channels.
 struct ConvGeometry {
   std::int64_t batch = 0, in_channels = 0, out_channels = 0, groups = 1;
   Window rows, columns;

@@ -16,9 +16,20 @@ class Annealing : DeviceMoves<Annealing> {
   friend class DeviceMoves<Annealing>;
 
  public:
-  Annealing(const Problem& problem, Decoder& decoder, const Plan& best, const Plan& start, std::int64_t work, std::uint64_t seed, const Cooling& cooling)
-      : DeviceMoves(problem, seed), now_(problem), decoder_(decoder), work_(work), cooling_(cooling), ends_(at(problem.nodes)), free_(at(problem.devices)),
-        loads_(at(problem.devices)), prices_(at(problem.devices)), ready_(at(problem.devices)), after_(at(problem.devices)), moving_(at(problem.nodes)) {
+  Annealing(const Problem& problem, Decoder& decoder, const Plan& best, const Plan& start, std::int64_t work,
+            std::uint64_t seed, const Cooling& cooling)
+      : DeviceMoves(problem, seed),
+        now_(problem),
+        decoder_(decoder),
+        work_(work),
+        cooling_(cooling),
+        ends_(at(problem.nodes)),
+        free_(at(problem.devices)),
+        loads_(at(problem.devices)),
+        prices_(at(problem.devices)),
+        ready_(at(problem.devices)),
+        after_(at(problem.devices)),
+        moving_(at(problem.nodes)) {
     tabu_until_.resize(at(problem.nodes) * at(problem.devices));
     now_.set(start.order, start.assignment);
     best_ = best;
@@ -59,7 +70,9 @@ class Annealing : DeviceMoves<Annealing> {
     for (double& price : prices_) price *= sum > 0 && std::isfinite(sum) ? kEffortWeight / sum : 0;
   }
   double price(std::int32_t node, int device) const { return prices_[at(device)] * p_.us(node, device); }
-  double price_of_moving(std::int32_t node, int device) const { return price(node, device) - price(node, now_.assignment[at(node)]); }
+  double price_of_moving(std::int32_t node, int device) const {
+    return price(node, device) - price(node, now_.assignment[at(node)]);
+  }
 
   void find_critical() {
     critical_.clear();
@@ -74,8 +87,8 @@ class Annealing : DeviceMoves<Annealing> {
     changed_.clear();
     moved_from_ = -1;
     if (random_.below(kTabuOf) == 0) return step_to_best();
-    // Makespan and effort together may grow by so much. Where all devices are busy to the end no single move shortens the
-    // plan, but those that make less effort leave room for the next.
+    // Makespan and effort together may grow by so much. Where all devices are busy to the end no single move shortens
+    // the plan, but those that make less effort leave room for the next.
     const double sum = (now_.makespan() + kept_effort_ + kept_fine_ + heat_ * random_.exponential()) * (1 + 1e-12);
     const std::uint32_t kind = random_.below(kSetKinds);
     if (kind == 0) elsewhere_with_neighbours(some_node());
@@ -91,9 +104,9 @@ class Annealing : DeviceMoves<Annealing> {
     keep_below(limit);
   }
 
-  /// As in tabu search: of all insertions of some nodes without slack the most promising, even if it makes the plan somewhat longer. Where
-  /// a plan is poor and yet no move shortens it, steps at random are nearly all refused; this one leads on. What was tried, and where
-  /// the node was before, is not tried again for a while.
+  /// As in tabu search: of all insertions of some nodes without slack the most promising, even if it makes the plan
+  /// somewhat longer. Where a plan is poor and yet no move shortens it, steps at random are nearly all refused; this
+  /// one leads on. What was tried, and where the node was before, is not tried again for a while.
   void step_to_best() {
     ++tabu_steps_;
     Insertion best;
@@ -111,7 +124,8 @@ class Annealing : DeviceMoves<Annealing> {
     insert(best);
     if (changed_.empty() && moved_from_ < 0) return;
     if (!follow_links()) return take_back();
-    if (keep_below(now_.makespan() * (1 + kMostGrowth) + kept_effort_ + kept_fine_ - effort_)) tabu_until_[p_.index(best.node, before)] = until;
+    if (keep_below(now_.makespan() * (1 + kMostGrowth) + kept_effort_ + kept_fine_ - effort_))
+      tabu_until_[p_.index(best.node, before)] = until;
   }
 
   /// Decodes what was changed and keeps it if makespan and fine are less than `limit`; else takes it back.
@@ -127,7 +141,8 @@ class Annealing : DeviceMoves<Annealing> {
     if (now_.tried_makespan() < best_.makespan) decoded_ = now_.order;
     now_.accept();
     kept_effort_ = effort_;
-    if (now_.makespan() < best_.makespan && kept_fine_ < fine_weight_ * kMostFine * now_.makespan()) note_best(decoded_);
+    if (now_.makespan() < best_.makespan && kept_fine_ < fine_weight_ * kMostFine * now_.makespan())
+      note_best(decoded_);
     find_critical();
   }
 
@@ -165,7 +180,8 @@ class Annealing : DeviceMoves<Annealing> {
       for (const std::int32_t v : p_.members[at(change.group)])
         if (!std::exchange(moving_[at(v)], 1)) moved_.push_back(v), move_load(v);
     idle_ += static_cast<std::int64_t>(moved_.size()) / 2;
-    const bool too_late = std::ranges::any_of(loads_, [&](double load) { return load >= limit; }) || any_ends_after(limit);
+    const bool too_late =
+        std::ranges::any_of(loads_, [&](double load) { return load >= limit; }) || any_ends_after(limit);
     for (const std::int32_t v : moved_) moving_[at(v)] = 0;
     return too_late;
   }
@@ -191,7 +207,8 @@ class Annealing : DeviceMoves<Annealing> {
       ready = std::max(ready, made + p_.crossing(now_.assignment[at(input.node)], device, input.bytes));
     }
     for (const Neighbour& c : p_.consumers[node])
-      if (!moving_[at(c.node)]) after = std::max(after, p_.crossing(device, now_.assignment[at(c.node)], c.bytes) + rest_from(c.node));
+      if (!moving_[at(c.node)])
+        after = std::max(after, p_.crossing(device, now_.assignment[at(c.node)], c.bytes) + rest_from(c.node));
     const double length = p_.us(node, device), end = ready + length;
     ends_[at(node)] = free_[at(device)] = end;
     return end + after;
@@ -207,7 +224,8 @@ class Annealing : DeviceMoves<Annealing> {
   };
   Range free_places(std::int32_t node) const {
     Range range{0, p_.nodes - 1};
-    for (const Neighbour& input : p_.inputs[node]) range.first = std::max(range.first, now_.position[at(input.node)] + 1);
+    for (const Neighbour& input : p_.inputs[node])
+      range.first = std::max(range.first, now_.position[at(input.node)] + 1);
     for (const Neighbour& c : p_.consumers[node]) range.last = std::min(range.last, now_.position[at(c.node)] - 1);
     return range;
   }
@@ -223,7 +241,8 @@ class Annealing : DeviceMoves<Annealing> {
     moved_to_ = to;
   }
 
-  /// A place on a device, and how long the longest path through the node would then be, with what the move costs in effort.
+  /// A place on a device, and how long the longest path through the node would then be, with what the move costs in
+  /// effort.
   struct Insertion {
     double us = kNever;
     std::int32_t node = -1, before = -1;  // before: of those on the device; -1: after all
@@ -275,7 +294,8 @@ class Annealing : DeviceMoves<Annealing> {
     if (now_.assignment[at(best.node)] != best.device) assign(best.node, best.device);
     const auto queue = now_.queue(best.device);
     const std::int32_t from = now_.position[at(best.node)];
-    if (best.before >= 0) move_to(best.node, now_.position[at(best.before)] - (now_.position[at(best.before)] > from ? 1 : 0));
+    if (best.before >= 0)
+      move_to(best.node, now_.position[at(best.before)] - (now_.position[at(best.before)] > from ? 1 : 0));
     else if (!queue.empty()) move_to(best.node, std::max(from, now_.position[at(queue.back())]));
   }
 
@@ -294,17 +314,19 @@ class Annealing : DeviceMoves<Annealing> {
 
   // Chosen by trying them on 72 graphs of 50 to 200 nodes.
   static constexpr double kEffortWeight = 2;  // of the mean load of the devices against the makespan
-  static constexpr double kMostFine = 0.02;   // in makespans: with more a plan is not even looked at
+  static constexpr double kMostFine = 0.02;  // in makespans: with more a plan is not even looked at
   static constexpr double kFineGrowth = 2, kMostFineWeight = 64;
   static constexpr double kFineWeightBeyond = 6;  // for a start that does not fit
   // What takes how long, in nodes decoded: measured. The first two for each node.
-  static constexpr std::int64_t kAcceptWork = 2, kExactWork = 8, kSetWork = 8, kMovedWork = 2, kFollowWork = 3, kInsertionWork = 4;
-  static constexpr std::uint32_t kTabuOf = 10;     // one of so many steps, which takes as long as several others
-  // Half of the nodes may have no slack: the best insertion of a few of them leads on as well as that of all, in a fraction of the time.
+  static constexpr std::int64_t kAcceptWork = 2, kExactWork = 8, kSetWork = 8, kMovedWork = 2, kFollowWork = 3,
+                                kInsertionWork = 4;
+  static constexpr std::uint32_t kTabuOf = 10;  // one of so many steps, which takes as long as several others
+  // Half of the nodes may have no slack: the best insertion of a few of them leads on as well as that of all, in a
+  // fraction of the time.
   static constexpr std::size_t kMostLookedAt = 8;
   static constexpr std::uint32_t kSetKinds = 6, kComponentShare = 3;
   static constexpr std::uint32_t kTabuSteps = 20;  // of these steps, to twice as many
-  static constexpr double kMostGrowth = 0.01;      // by such a step, of makespan and effort in makespans
+  static constexpr double kMostGrowth = 0.01;  // by such a step, of makespan and effort in makespans
 
   QuickDecoder now_;
   Order decoded_;  // before it was sorted by start
@@ -320,10 +342,10 @@ class Annealing : DeviceMoves<Annealing> {
   double heat_ = 0;
   double effort_ = 0, kept_effort_ = 0;  // the time of all nodes at the prices of their devices: as tried, as kept
   std::int32_t moved_from_ = -1, moved_to_ = -1;
-  std::vector<double> ends_;         // [node]: of those that move
+  std::vector<double> ends_;  // [node]: of those that move
   std::vector<double> free_, loads_, prices_;  // [device]
-  std::vector<double> ready_, after_;          // [device]: of the node looked at
-  std::vector<char> moving_;         // [node]
+  std::vector<double> ready_, after_;  // [device]: of the node looked at
+  std::vector<char> moving_;  // [node]
   std::vector<std::int32_t> moved_;
 };
 
@@ -344,7 +366,8 @@ Order by_start(const Problem& problem, Decoder& decoder, const Plan& plan) {
 
 }  // namespace
 
-void anneal(const Problem& problem, Decoder& decoder, Plan& plan, std::int64_t work, std::uint64_t seed, const Cooling& cooling, Plan* beyond) {
+void anneal(const Problem& problem, Decoder& decoder, Plan& plan, std::int64_t work, std::uint64_t seed,
+            const Cooling& cooling, Plan* beyond) {
   if (problem.nodes < 2) return;
   const bool starts_beyond = beyond && !beyond->order.empty();
   Plan start = starts_beyond ? *beyond : plan;

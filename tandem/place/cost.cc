@@ -21,8 +21,7 @@ CostParts predict_from_figures(const OpWork& work, const MachineDevice& device) 
 CostParts predict(const OpWork& work, const MachineDevice& device, const CostHistory& history) {
   CostParts parts = predict_from_figures(work, device);
   if (history.entries().empty()) return parts;
-  const Measured* measured =
-      history.find({work.op, work.dtype, size_bucket(work.flops, work.bytes), device.name});
+  const Measured* measured = history.find({work.op, work.dtype, size_bucket(work.flops, work.bytes), device.name});
   if (!measured) return parts;
   // The history corrects the whole; what lies beyond the launch is compute.
   parts.measured_weight = measured->weight();

@@ -53,8 +53,7 @@ double Decoder::fits_from(int node, int device, double ready) {
   const MemoryProfile& profile = profiles_[at(device)];
   const std::int64_t bytes = problem_.memory[at(node)], capacity = problem_.capacity[at(device)];
   const double from = profile.earliest(ready, bytes, capacity);
-  if (from == kNever)
-    shortage_ = {node, static_cast<std::uint8_t>(device), profile.at_end() - (capacity - bytes)};
+  if (from == kNever) shortage_ = {node, static_cast<std::uint8_t>(device), profile.at_end() - (capacity - bytes)};
   return from;
 }
 
@@ -78,7 +77,8 @@ double Decoder::arrive(int node, int device, std::span<const std::uint8_t> assig
   Lane& lane = link_lanes_[problem_.pair(home, device)];
   const double start = lane.find(ready, length);
   lane.take(start, start + length);
-  copies_.push_back({node, static_cast<std::uint8_t>(home), static_cast<std::uint8_t>(device), bytes, start, start + length});
+  copies_.push_back(
+      {node, static_cast<std::uint8_t>(home), static_cast<std::uint8_t>(device), bytes, start, start + length});
   if (waits_) {
     if (problem_.limited[at(device)]) profiles_[at(device)].add(start, problem_.memory[at(node)]);
     read_done(node, home, start + length);
@@ -90,8 +90,8 @@ void Decoder::release_inputs(int node, int device, std::span<const std::uint8_t>
   for (const Neighbour& input : problem_.inputs[node]) read_done(input.node, device, end_[at(node)]);
 }
 
-/// While an order is carried out, values with readers to come count as staying for ever, and what would fit may wait for them: so it is
-/// looked first whether all fits if nothing waits.
+/// While an order is carried out, values with readers to come count as staying for ever, and what would fit may wait
+/// for them: so it is looked first whether all fits if nothing waits.
 double Decoder::run(std::span<const std::int32_t> order, std::span<const std::uint8_t> assignment, double bound) {
   waits_ = false;
   const double makespan = decode(order, assignment, bound);
@@ -134,9 +134,12 @@ bool Decoder::fits_memory(std::span<const std::uint8_t> assignment) {
     for (const Copy& copy : copies_)
       if (copy.to == device) hold(copy.node, copy.start, false);
     // What is let go at a time makes room for what begins then.
-    std::ranges::sort(changes_, [](const Change& a, const Change& b) { return a.time != b.time ? a.time < b.time : a.bytes < b.bytes; });
+    std::ranges::sort(changes_, [](const Change& a, const Change& b) {
+      return a.time != b.time ? a.time < b.time : a.bytes < b.bytes;
+    });
     for (const Change& change : changes_)
-      if ((taken += static_cast<double>(change.bytes)) > static_cast<double>(problem_.capacity[at(device)])) return false;
+      if ((taken += static_cast<double>(change.bytes)) > static_cast<double>(problem_.capacity[at(device)]))
+        return false;
   }
   return true;
 }
@@ -148,7 +151,8 @@ double Decoder::decode(std::span<const std::int32_t> order, std::span<const std:
     ++work_;
     const int device = assignment[at(node)];
     double ready = 0;
-    for (const Neighbour& input : problem_.inputs[node]) ready = std::max(ready, arrive(input.node, device, assignment));
+    for (const Neighbour& input : problem_.inputs[node])
+      ready = std::max(ready, arrive(input.node, device, assignment));
     const double length = problem_.us(node, device), after = problem_.after(node, device);
     if (ready + length + after >= bound) return kNever;
     ready = fits_from(node, device, ready);

@@ -1,4 +1,5 @@
-// Turns an order and an assignment into a timeline: each node, and each copy it needs, at the earliest time that is free.
+// Turns an order and an assignment into a timeline: each node, and each copy it needs, at the earliest time that is
+// free.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -37,7 +38,8 @@ class Decoder {
   /// A node whose inputs lie elsewhere brings its copies with it, each inserted into the first gap of its link.
   double run(std::span<const std::int32_t> order, std::span<const std::uint8_t> assignment, double bound = kNever);
 
-  /// Whether links and memory allow it with nothing waiting for memory; then the timeline is the same as without limits.
+  /// Whether links and memory allow it with nothing waiting for memory; then the timeline is the same as without
+  /// limits.
   bool fits_without_waiting(std::span<const std::int32_t> order, std::span<const std::uint8_t> assignment);
 
   // Of the last run that was carried to its end.

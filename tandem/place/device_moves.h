@@ -7,12 +7,15 @@
 
 namespace tandem::placer {
 
-/// For a search `Self` that has `assignment`, which is changed, and `about_to_move(node, device)`, called before a node is assigned.
+/// For a search `Self` that has `assignment`, which is changed, and `about_to_move(node, device)`, called before a node
+/// is assigned.
 template <class Self>
 class DeviceMoves {
  protected:
   DeviceMoves(const Problem& problem, std::uint64_t seed)
-      : p_(problem), random_(seed), clusters_{Clusters(problem, 4), Clusters(problem, 12), Clusters(problem, 36)} {}
+      : p_(problem),
+        random_(seed),
+        clusters_{Clusters(problem, 4), Clusters(problem, 12), Clusters(problem, 36)} {}
 
   static std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
@@ -29,20 +32,22 @@ class DeviceMoves {
       if (device_of(v) != device && p_.may(v, device)) assign(v, device);
   }
 
-  /// With all on its present device that it reaches over edges of at least some size, up to some number of nodes: what then
-  /// crosses is small.
+  /// With all on its present device that it reaches over edges of at least some size, up to some number of nodes: what
+  /// then crosses is small.
   void elsewhere_with_component(std::int32_t node) {
     const int device = other_device(node);
     if (device < 0 || p_.consumers.list.empty()) return;
     const int home = device_of(node);
     const std::int64_t least = p_.consumers.list[random_.below(p_.consumers.list.size())].bytes;
-    const std::size_t most = std::size_t{2} << random_.below(static_cast<std::size_t>(std::bit_width(at(p_.nodes))) - 1);
+    const std::size_t most = std::size_t{2}
+                             << random_.below(static_cast<std::size_t>(std::bit_width(at(p_.nodes))) - 1);
     reached_.assign(1, node);
     assign(node, device);
     for (std::size_t i = 0; i < reached_.size(); ++i)
       for (const Adjacency* edges : {&p_.inputs, &p_.consumers})
         for (const Neighbour& n : (*edges)[reached_[i]]) {
-          if (n.bytes < least || reached_.size() >= most || device_of(n.node) != home || !p_.may(n.node, device)) continue;
+          if (n.bytes < least || reached_.size() >= most || device_of(n.node) != home || !p_.may(n.node, device))
+            continue;
           assign(n.node, device);
           reached_.push_back(n.node);
         }
@@ -66,7 +71,8 @@ class DeviceMoves {
     }
   }
 
-  /// Where links are missing, what the moved nodes talk to follows them to where there is a way; false: there is none nearby.
+  /// Where links are missing, what the moved nodes talk to follows them to where there is a way; false: there is none
+  /// nearby.
   bool follow_links() {
     if (p_.all_linked) return true;
     for (std::size_t i = 0; i < changed_.size(); ++i) {
@@ -112,7 +118,7 @@ class DeviceMoves {
   const Problem& p_;
   Random random_;
   std::vector<std::int32_t> critical_;  // nodes without slack
-  std::vector<Changed> changed_;        // by the present step
+  std::vector<Changed> changed_;  // by the present step
 
  private:
   static constexpr std::size_t kMostFollowing = 32;
@@ -124,7 +130,8 @@ class DeviceMoves {
   bool bring_near(std::int32_t node, std::int32_t other, bool is_input) {
     std::uint64_t mask = 0;
     for (int d = 0; d < p_.devices; ++d)
-      if (p_.may(node, d) && (is_input ? p_.linked(d, device_of(other)) : p_.linked(device_of(other), d))) mask |= std::uint64_t{1} << d;
+      if (p_.may(node, d) && (is_input ? p_.linked(d, device_of(other)) : p_.linked(device_of(other), d)))
+        mask |= std::uint64_t{1} << d;
     const bool together = random_.below(2) == 0 && mask >> device_of(other) & 1;
     const int device = together ? device_of(other) : one_of(mask);
     if (device < 0 || device == device_of(node)) return false;

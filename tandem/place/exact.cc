@@ -11,9 +11,17 @@ std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 class ExactSearch {
  public:
   ExactSearch(const Problem& problem, double limit, std::int64_t steps)
-      : p_(problem), sequencer_(problem), limit_(limit), steps_(steps), head_(at(p_.nodes)),
-        work_(at(p_.devices)), link_work_(at(p_.devices) * at(p_.devices)), crosses_(at(p_.nodes)),
-        assigned_(p_.members.size()), device_(p_.members.size()), assignment_(at(p_.nodes)) {
+      : p_(problem),
+        sequencer_(problem),
+        limit_(limit),
+        steps_(steps),
+        head_(at(p_.nodes)),
+        work_(at(p_.devices)),
+        link_work_(at(p_.devices) * at(p_.devices)),
+        crosses_(at(p_.nodes)),
+        assigned_(p_.members.size()),
+        device_(p_.members.size()),
+        assignment_(at(p_.nodes)) {
     for (int v = 0; v < p_.nodes; ++v) left_ += least_cost(v);
   }
 
@@ -114,7 +122,8 @@ class ExactSearch {
     for (const Neighbour& input : p_.inputs[node])
       if (new_crossings >> nth++ & 1) {
         crosses_[at(input.node)] &= ~(std::uint64_t{1} << device);
-        link_work_[p_.pair(assignment_[at(input.node)], device)] -= p_.crossing(assignment_[at(input.node)], device, input.bytes);
+        link_work_[p_.pair(assignment_[at(input.node)], device)] -=
+            p_.crossing(assignment_[at(input.node)], device, input.bytes);
       }
     total_ -= cost;
     left_ += least;
@@ -122,7 +131,8 @@ class ExactSearch {
     assigned_[group] = was_assigned;
   }
 
-  /// Where memory is short most assignments fail for it, and often the first few nodes show it. The last is asked when it is sequenced.
+  /// Where memory is short most assignments fail for it, and often the first few nodes show it. The last is asked when
+  /// it is sequenced.
   bool may_fit(int placed) {
     return !p_.any_limited || p_.nodes > 64 || placed == p_.nodes || sequencer_.may_fit(assignment_, known_, steps_);
   }
@@ -149,9 +159,9 @@ class ExactSearch {
   bool skipped_ = false;  // an assignment for which that did not suffice
   std::vector<double> head_;
   std::vector<double> work_, link_work_;  // lower bounds by device and link
-  std::vector<std::uint64_t> crosses_;    // [node] mask of devices its output crosses to
+  std::vector<std::uint64_t> crosses_;  // [node] mask of devices its output crosses to
   std::vector<char> assigned_;
-  std::vector<std::uint8_t> device_;      // [group]
+  std::vector<std::uint8_t> device_;  // [group]
   Assignment assignment_;
   std::uint64_t known_ = 0;  // nodes that are assigned
   double left_ = 0, total_ = 0;  // least cost of what is not assigned; cost of what is

@@ -80,20 +80,26 @@ void write_crossings(std::ostream& out, const Explanation& e) {
   for (const Crossing& c : e.crossings) dearest.push_back(&c);
   std::ranges::stable_sort(dearest, std::ranges::greater{}, &Crossing::us);
   dearest.resize(std::min(dearest.size(), kShown));
-  for (const Crossing* c : dearest) out << "    " << c->value << ", " << c->from << " -> " << c->to << ": " << bytes_text(c->bytes) << ", " << time_text(c->us) << "\n";
+  for (const Crossing* c : dearest)
+    out << "    " << c->value << ", " << c->from << " -> " << c->to << ": " << bytes_text(c->bytes) << ", "
+        << time_text(c->us) << "\n";
 }
 
 void write_totals(std::ostream& out, const Explanation& e) {
   std::int64_t bytes = 0;
   double us = 0;
   for (const Crossing& c : e.crossings) bytes += c.bytes, us += c.us;
-  out << e.crossings.size() << (e.crossings.size() == 1 ? " crossing, " : " crossings, ") << bytes_text(bytes) << ", " << time_text(us) << "\n";
+  out << e.crossings.size() << (e.crossings.size() == 1 ? " crossing, " : " crossings, ") << bytes_text(bytes) << ", "
+      << time_text(us) << "\n";
   for (const Direction& d : directions(e.crossings))
-    out << "  " << d.from << " -> " << d.to << ": " << d.count << ", " << bytes_text(d.bytes) << ", " << time_text(d.us) << "\n";
+    out << "  " << d.from << " -> " << d.to << ": " << d.count << ", " << bytes_text(d.bytes) << ", " << time_text(d.us)
+        << "\n";
   write_crossings(out, e);
   out << "predicted " << time_text(e.makespan_us) << (e.optimal ? ", proved to be the least" : "");
   if (e.whole) out << ", " << time_text(e.whole->makespan_us) << " without splitting";
-  if (e.here_us) out << " on " << (e.machine.empty() ? "that machine" : e.machine) << "; " << time_text(*e.here_us) << " on this one";
+  if (e.here_us)
+    out << " on " << (e.machine.empty() ? "that machine" : e.machine) << "; " << time_text(*e.here_us)
+        << " on this one";
   out << "\n";
   if (!e.doubt.empty()) out << "  by doubtful figures: when they were measured, " << e.doubt << "\n";
   for (const std::string& device : e.devices) {
@@ -102,7 +108,8 @@ void write_totals(std::ostream& out, const Explanation& e) {
     for (const OpRecord& op : e.ops)
       if (op.chosen == device) busy += op.finish_us - op.start_us, ++count;
     const double share = e.makespan_us > 0 ? 100 * busy / e.makespan_us : 0;
-    out << "  " << device << ": " << count << (count == 1 ? " op, " : " ops, ") << time_text(busy) << " busy (" << std::lround(share) << " %)\n";
+    out << "  " << device << ": " << count << (count == 1 ? " op, " : " ops, ") << time_text(busy) << " busy ("
+        << std::lround(share) << " %)\n";
   }
 }
 
@@ -136,15 +143,24 @@ Explanation explain(const Schedule& schedule, const PlaceGraph& graph, const Mac
   for (std::size_t v = 0; v < schedule.nodes.size(); ++v) {
     const Placement& p = schedule.nodes[v];
     const PlaceNode& n = graph.nodes[v];
-    OpRecord op{.op = n.id, .requested = n.requested, .chosen = name(p.device), .reason = p.reason, .text = p.text,
-                .compute_us = p.finish_us - p.start_us - p.launch_us, .transfer_us = p.transfer_us, .launch_us = p.launch_us,
-                .start_us = p.start_us, .finish_us = p.finish_us, .bytes_moved = p.bytes_moved};
+    OpRecord op{.op = n.id,
+                .requested = n.requested,
+                .chosen = name(p.device),
+                .reason = p.reason,
+                .text = p.text,
+                .compute_us = p.finish_us - p.start_us - p.launch_us,
+                .transfer_us = p.transfer_us,
+                .launch_us = p.launch_us,
+                .start_us = p.start_us,
+                .finish_us = p.finish_us,
+                .bytes_moved = p.bytes_moved};
     if (n.work) op.dtype = dtype_name(n.work->dtype);
     for (const PlaceCandidate& c : p.candidates) op.candidates.push_back({name(c.device), c.us, c.refusal});
     e.ops.push_back(std::move(op));
   }
   for (const PlaceCopy& c : schedule.copies)
-    e.crossings.push_back({graph.nodes[at(c.node)].id, name(c.from), name(c.to), c.bytes, c.start_us, c.finish_us - c.start_us});
+    e.crossings.push_back(
+        {graph.nodes[at(c.node)].id, name(c.from), name(c.to), c.bytes, c.start_us, c.finish_us - c.start_us});
   for (const PlaceEdge& edge : graph.edges) e.edges.emplace_back(edge.from, edge.to);
   for (const MachineDevice& device : machine.devices) e.devices.push_back(device.name);
   return e;
@@ -161,17 +177,27 @@ std::string Explanation::to_text() const {
   std::ostringstream out;
   out << summary();
   for (const OpRecord& op : ops)
-    out << op.op << " on " << op.chosen << ": " << reason_name(op.reason) << ", " << op.text << (op.remedy.empty() ? "" : "; " + op.remedy) << "\n";
+    out << op.op << " on " << op.chosen << ": " << reason_name(op.reason) << ", " << op.text
+        << (op.remedy.empty() ? "" : "; " + op.remedy) << "\n";
   return out.str();
 }
 
 std::string Explanation::to_json() const {
   Json list = Json::array(), crossing_list = Json::array();
   for (const OpRecord& op : ops)
-    list.push_back({{"op", op.op}, {"dtype", op.dtype}, {"shape", op.shape}, {"requested", op.requested}, {"chosen", op.chosen},
-                    {"kernel", op.kernel}, {"reason", reason_name(op.reason)}, {"text", op.text},
-                    {"predicted_us", {{"compute", op.compute_us}, {"transfer", op.transfer_us}, {"launch", op.launch_us}}},
-                    {"candidates", candidates_json(op)}, {"bytes_moved", op.bytes_moved}, {"remedy", op.remedy}});
+    list.push_back(
+        {{"op", op.op},
+         {"dtype", op.dtype},
+         {"shape", op.shape},
+         {"requested", op.requested},
+         {"chosen", op.chosen},
+         {"kernel", op.kernel},
+         {"reason", reason_name(op.reason)},
+         {"text", op.text},
+         {"predicted_us", {{"compute", op.compute_us}, {"transfer", op.transfer_us}, {"launch", op.launch_us}}},
+         {"candidates", candidates_json(op)},
+         {"bytes_moved", op.bytes_moved},
+         {"remedy", op.remedy}});
   for (const Crossing& c : crossings)
     crossing_list.push_back({{"value", c.value}, {"from", c.from}, {"to", c.to}, {"bytes", c.bytes}, {"us", c.us}});
   Json out{{"crossings", crossing_list}, {"makespan_us", makespan_us}, {"optimal", optimal}};
@@ -188,11 +214,13 @@ std::string Explanation::to_dot() const {
     out << "  subgraph cluster_" << d << " {\n    label=" << quoted(devices[d]) << ";\n";
     for (std::size_t v = 0; v < ops.size(); ++v)
       if (ops[v].chosen == devices[d])
-        out << "    n" << v << " [label=" << quoted(ops[v].op) << ", tooltip=" << quoted(text(reason_name(ops[v].reason), ": ", ops[v].text)) << "];\n";
+        out << "    n" << v << " [label=" << quoted(ops[v].op)
+            << ", tooltip=" << quoted(text(reason_name(ops[v].reason), ": ", ops[v].text)) << "];\n";
     out << "  }\n";
   }
   for (const auto& [from, to] : edges)
-    out << "  n" << from << " -> n" << to << (ops[at(from)].chosen == ops[at(to)].chosen ? "" : " [color=red]") << ";\n";
+    out << "  n" << from << " -> n" << to << (ops[at(from)].chosen == ops[at(to)].chosen ? "" : " [color=red]")
+        << ";\n";
   out << "}\n";
   return out.str();
 }
@@ -219,9 +247,11 @@ std::string timeline_text(const Explanation& e, std::size_t width) {
   std::size_t longest = 0;
   for (const auto& [name, row] : rows) longest = std::max(longest, name.size());
   std::ostringstream out;
-  for (const auto& [name, row] : rows) out << std::left << std::setw(static_cast<int>(longest)) << name << " |" << row << "|\n";
+  for (const auto& [name, row] : rows)
+    out << std::left << std::setw(static_cast<int>(longest)) << name << " |" << row << "|\n";
   const std::string end = time_text(e.makespan_us);
-  out << std::string(longest + 2, ' ') << "0" << std::string(width > end.size() + 1 ? width - end.size() - 1 : 1, ' ') << end << "\n";
+  out << std::string(longest + 2, ' ') << "0" << std::string(width > end.size() + 1 ? width - end.size() - 1 : 1, ' ')
+      << end << "\n";
   return out.str();
 }
 

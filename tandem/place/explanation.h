@@ -44,8 +44,8 @@ struct Explanation {
   double makespan_us = 0;
   bool optimal = false;
   std::string machine = {};                // its name, when it is not the one at hand
-  std::string doubt = {};                  // why the figures it was reckoned with may be poor; empty: nothing speaks against them
-  std::optional<double> here_us = {};      // what the same takes on the one at hand
+  std::string doubt = {};  // why the figures it was reckoned with may be poor; empty: nothing speaks against them
+  std::optional<double> here_us = {};  // what the same takes on the one at hand
   std::shared_ptr<const Explanation> whole = {};  // without splitting ops, where they are split: what a lock keeps
 
   /// The totals: crossings, predicted time, devices, the five dearest ops.

@@ -6,9 +6,10 @@
 namespace tandem {
 namespace {
 
-constexpr std::int64_t kMemory = 16;  // samples that the mean is about: what was learnt under other load is forgotten within 50
+constexpr std::int64_t kMemory =
+    16;  // samples that the mean is about: what was learnt under other load is forgotten within 50
 constexpr std::int64_t kKnown = 8;    // samples after which one that is far off is taken for a disturbance
-constexpr double kFar = 1.5;          // and counts as this much: a machine that changed fourfold is still learnt within 50
+constexpr double kFar = 1.5;  // and counts as this much: a machine that changed fourfold is still learnt within 50
 
 }  // namespace
 
@@ -18,7 +19,8 @@ int size_bucket(double flops, double bytes) {
 }
 
 void CostHistory::add(const HistoryKey& key, double predicted_us, double measured_us) {
-  if (!(predicted_us > 0) || !(measured_us >= 0) || !std::isfinite(measured_us)) return;  // a broken clock teaches nothing
+  if (!(predicted_us > 0) || !(measured_us >= 0) || !std::isfinite(measured_us))
+    return;  // a broken clock teaches nothing
   Measured& entry = entries_[key];
   entry.samples += 1;
   const double share = 1.0 / static_cast<double>(std::min(entry.samples, kMemory));

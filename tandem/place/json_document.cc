@@ -19,7 +19,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kMostDepth = 32;
-constexpr std::size_t kFewestKeyLetters = 4, kMostKeyLetters = 60;  // of keys that may be misspelt ones: short words are all alike
+constexpr std::size_t kFewestKeyLetters = 4,
+                      kMostKeyLetters = 60;  // of keys that may be misspelt ones: short words are all alike
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 
 /// Bytes that are no UTF-8, and letters that were cut, become U+FFFD.
@@ -37,7 +38,9 @@ std::string shown(std::string_view name) {
 
 std::string step_text(std::string_view key, std::int64_t index) {
   if (index >= 0) return text("[", index, "]");
-  const bool plain = !key.empty() && std::ranges::all_of(key, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
+  const bool plain = !key.empty() && std::ranges::all_of(key, [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  });
   return plain ? text(".", shown(key)) : text("[\"", shown(key), "\"]");
 }
 
@@ -48,7 +51,8 @@ std::string joined(const std::vector<std::string>& steps) {
 }
 
 std::size_t line_at(std::string_view text, std::size_t byte) {
-  return 1 + static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min(byte, text.size())), '\n'));
+  return 1 + static_cast<std::size_t>(std::count(
+                 text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min(byte, text.size())), '\n'));
 }
 
 /// Counts the bytes that the parser has read.
@@ -101,7 +105,8 @@ class Follower : public Json::json_sax_t {
     problem = error.what();
     // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error …": our own line is said already.
     if (const auto at = problem.find("] "); at != std::string::npos) problem.erase(0, at + 2);
-    if (const auto at = problem.find(": "); problem.starts_with("parse error") && at != std::string::npos) problem.erase(0, at + 2);
+    if (const auto at = problem.find(": "); problem.starts_with("parse error") && at != std::string::npos)
+      problem.erase(0, at + 2);
     // What it read last may be a string without an end.
     constexpr std::size_t kMostShown = 160, kEndShown = 60;
     if (problem.size() > kMostShown) problem.replace(kMostShown - kEndShown, problem.size() - kMostShown, "...");
@@ -208,18 +213,22 @@ class LineFinder : public Follower {
 /// Bytes read until the end, or until the follower stopped it.
 std::size_t follow(std::string_view text, Follower& follower) {
   std::size_t count = 0;
-  Json::sax_parse(CountingIterator(text.data(), &count), CountingIterator(text.data() + text.size(), &count), &follower);
+  Json::sax_parse(CountingIterator(text.data(), &count), CountingIterator(text.data() + text.size(), &count),
+                  &follower);
   return count;
 }
 
 }  // namespace
 
 JsonDocument::JsonDocument(std::string_view text, std::string_view source, std::span<const JsonLimit> limits)
-    : text_(text), source_(source), root_(std::make_unique<Json>()) {
+    : text_(text),
+      source_(source),
+      root_(std::make_unique<Json>()) {
   TreeBuilder builder(*root_, limits);
   const std::size_t read = follow(text_, builder);
   if (!builder.problem.empty())
-    fail(ErrorCode::bad_file, source_, ":", line_at(text_, builder.byte ? builder.byte - 1 : read), ": ", builder.problem);
+    fail(ErrorCode::bad_file, source_, ":", line_at(text_, builder.byte ? builder.byte - 1 : read), ": ",
+         builder.problem);
 }
 
 JsonDocument::~JsonDocument() = default;
@@ -245,7 +254,8 @@ void JsonValue::complain(const std::string& what) const {
 }
 
 void JsonValue::complain_type(std::string_view wanted) const {
-  std::string shown = value_->is_structured() ? std::string(value_->type_name()) : value_->dump(-1, ' ', true, Json::error_handler_t::replace);
+  std::string shown = value_->is_structured() ? std::string(value_->type_name())
+                                              : value_->dump(-1, ' ', true, Json::error_handler_t::replace);
   if (shown.size() > 60) shown = shown.substr(0, 57) + "...";
   complain(text("needs ", wanted, ", got ", shown));
 }
@@ -273,7 +283,8 @@ std::vector<JsonValue> JsonValue::elements() const {
   if (!value_->is_array()) complain_type("an array");
   std::vector<JsonValue> list;
   list.reserve(value_->size());
-  for (std::size_t i = 0; i < value_->size(); ++i) list.push_back(step((*value_)[i], {{}, static_cast<std::int64_t>(i)}));
+  for (std::size_t i = 0; i < value_->size(); ++i)
+    list.push_back(step((*value_)[i], {{}, static_cast<std::int64_t>(i)}));
   return list;
 }
 
@@ -294,7 +305,8 @@ void JsonValue::complain_misspelt(std::initializer_list<std::string_view> keys) 
     if (!value_->contains(key)) missing.push_back(key);
   for (auto it = value_->begin(); it != value_->end(); ++it) {
     const std::string& key = it.key();
-    if (key.size() < kFewestKeyLetters || key.size() > kMostKeyLetters || std::ranges::find(keys, key) != keys.end()) continue;
+    if (key.size() < kFewestKeyLetters || key.size() > kMostKeyLetters || std::ranges::find(keys, key) != keys.end())
+      continue;
     if (const std::string hint = nearest_hint(key, missing); !hint.empty())
       step(*it, {key, -1}).complain(text("nothing is known of the key \"", key, "\"", hint));
   }
@@ -319,7 +331,8 @@ std::string JsonValue::name() const {
 void JsonValue::check_name(std::string_view name) const {
   constexpr std::size_t kMostLetters = 1000;
   if (name.size() > kMostLetters) complain(text("a name of ", name.size(), " letters; at most ", kMostLetters));
-  if (std::ranges::any_of(name, [](unsigned char letter) { return std::iscntrl(letter); })) complain("a name has no control characters");
+  if (std::ranges::any_of(name, [](unsigned char letter) { return std::iscntrl(letter); }))
+    complain("a name has no control characters");
 }
 
 double JsonValue::number(double least) const {
@@ -330,7 +343,8 @@ double JsonValue::number(double least) const {
 }
 
 double JsonValue::positive() const {
-  if (!value_->is_number() || !(value_->get<double>() > 0) || !std::isfinite(value_->get<double>())) complain_type("a finite number above 0");
+  if (!value_->is_number() || !(value_->get<double>() > 0) || !std::isfinite(value_->get<double>()))
+    complain_type("a finite number above 0");
   return value_->get<double>();
 }
 
@@ -339,7 +353,8 @@ std::int64_t JsonValue::integer(std::int64_t least) const {
   if (!value_->is_number()) complain_type("a whole number");
   if (value_->is_number_float()) {
     const double number = value_->get<double>();
-    if (!std::isfinite(number) || number != std::floor(number) || std::abs(number) > kMost) complain_type("a whole number below 9e18");
+    if (!std::isfinite(number) || number != std::floor(number) || std::abs(number) > kMost)
+      complain_type("a whole number below 9e18");
   } else if (value_->is_number_unsigned() && value_->get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max()) {
     complain_type("a whole number below 2^63");
   }
@@ -361,7 +376,8 @@ std::string read_text_file(const std::string& path) {
   constexpr std::size_t kPiece = std::size_t{1} << 20;
   std::string text;
   for (std::size_t read = 0; file; text.resize(read)) {
-    if (read > kMostBytes) fail(ErrorCode::bad_file, path, " has more than ", kMostBytes, " bytes, the most that are read");
+    if (read > kMostBytes)
+      fail(ErrorCode::bad_file, path, " has more than ", kMostBytes, " bytes, the most that are read");
     text.resize(read + kPiece);
     file.read(text.data() + read, kPiece);
     read += static_cast<std::size_t>(file.gcount());

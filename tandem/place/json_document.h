@@ -27,8 +27,8 @@ class JsonValue {
   JsonValue at(std::string_view key) const;                   // complains when it is missing
   std::vector<JsonValue> elements() const;                    // this must be an array
   std::vector<std::pair<std::string, JsonValue>> members() const;  // whose keys are names as below
-  /// Complains about a key that is nearly one of these, which is missing: it would be ignored without a word. Other keys are
-  /// people's own.
+  /// Complains about a key that is nearly one of these, which is missing: it would be ignored without a word. Other
+  /// keys are people's own.
   void complain_misspelt(std::initializer_list<std::string_view> keys) const;
   bool is_array() const;
   bool is_string() const;

@@ -51,7 +51,7 @@ class Lane {
     while (at > 0 && gaps_[at - 1].end > start) --at;
     while (at < gaps_.size() && gaps_[at].begin < end) {
       const Gap gap = gaps_[at];
-      const bool before = gap.begin < start, after = gap.end > end;
+      const bool before = gap.begin<start, after = gap.end> end;
       if (before) gaps_[at].end = start;
       if (before && after) gaps_.insert(gaps_.begin() + static_cast<std::ptrdiff_t>(at) + 1, Gap{end, gap.end});
       else if (after) gaps_[at].begin = end;

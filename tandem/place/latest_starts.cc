@@ -19,17 +19,22 @@ void latest_starts(const Problem& problem, const Decoder& decoder, std::span<con
   const auto copies = decoder.copies();
   activities.reserve(at(problem.nodes) + copies.size());
   for (int v = 0; v < problem.nodes; ++v) activities.push_back({decoder.starts()[at(v)], v});
-  for (std::size_t i = 0; i < copies.size(); ++i) activities.push_back({copies[i].start, -1 - static_cast<std::int32_t>(i)});
+  for (std::size_t i = 0; i < copies.size(); ++i)
+    activities.push_back({copies[i].start, -1 - static_cast<std::int32_t>(i)});
   std::vector<std::int32_t> position(at(problem.nodes));
-  for (std::size_t i = 0; i < problem.topological.size(); ++i) position[at(problem.topological[i])] = static_cast<std::int32_t>(i);
-  const auto key = [&](const Activity& a) { return a.index >= 0 ? 2 * position[at(a.index)] : 2 * position[at(copies[at(-1 - a.index)].node)] + 1; };
+  for (std::size_t i = 0; i < problem.topological.size(); ++i)
+    position[at(problem.topological[i])] = static_cast<std::int32_t>(i);
+  const auto key = [&](const Activity& a) {
+    return a.index >= 0 ? 2 * position[at(a.index)] : 2 * position[at(copies[at(-1 - a.index)].node)] + 1;
+  };
   std::sort(activities.begin(), activities.end(), [&](const Activity& a, const Activity& b) {
     return a.start != b.start ? a.start > b.start : key(a) > key(b);
   });
 
   // The latest end of a value on a device, as its readers there have it so far.
   std::vector<double> needed(at(problem.nodes) * at(problem.devices), makespan);
-  std::vector<double> device_free(at(problem.devices), makespan), link_free(at(problem.devices) * at(problem.devices), makespan);
+  std::vector<double> device_free(at(problem.devices), makespan),
+      link_free(at(problem.devices) * at(problem.devices), makespan);
   latest.assign(at(problem.nodes), 0);
   for (const Activity& a : activities) {
     if (a.index < 0) {

@@ -16,7 +16,10 @@ std::uint64_t reach(const std::vector<std::uint64_t>& from, std::uint64_t mask) 
 }  // namespace
 
 LinkPruner::LinkPruner(const Problem& problem)
-    : problem_(problem), onward_(at(problem.devices)), backward_(at(problem.devices)), queued_(problem.members.size()) {
+    : problem_(problem),
+      onward_(at(problem.devices)),
+      backward_(at(problem.devices)),
+      queued_(problem.members.size()) {
   for (int a = 0; a < problem.devices; ++a)
     for (int b = 0; b < problem.devices; ++b)
       if (problem.linked(a, b)) onward_[at(a)] |= std::uint64_t{1} << b, backward_[at(b)] |= std::uint64_t{1} << a;
@@ -26,7 +29,8 @@ void LinkPruner::enqueue(std::int32_t group) {
   if (!std::exchange(queued_[at(group)], 1)) work_.push_back(group);
 }
 
-bool LinkPruner::narrow(std::vector<std::uint64_t>& masks, std::int32_t group, std::uint64_t kept, std::vector<Change>* trail) {
+bool LinkPruner::narrow(std::vector<std::uint64_t>& masks, std::int32_t group, std::uint64_t kept,
+                        std::vector<Change>* trail) {
   std::uint64_t& mask = masks[at(group)];
   if ((mask & ~kept) == 0) return true;
   if (trail) trail->push_back({group, mask});
@@ -39,9 +43,11 @@ int LinkPruner::spread(std::vector<std::uint64_t>& masks, std::int32_t group, st
   const std::uint64_t forth = reach(onward_, masks[at(group)]), back = reach(backward_, masks[at(group)]);
   for (const std::int32_t node : problem_.members[at(group)]) {
     for (const Neighbour& c : problem_.consumers[node])
-      if (const std::int32_t other = problem_.group[at(c.node)]; other != group && !narrow(masks, other, forth, trail)) return other;
+      if (const std::int32_t other = problem_.group[at(c.node)]; other != group && !narrow(masks, other, forth, trail))
+        return other;
     for (const Neighbour& i : problem_.inputs[node])
-      if (const std::int32_t other = problem_.group[at(i.node)]; other != group && !narrow(masks, other, back, trail)) return other;
+      if (const std::int32_t other = problem_.group[at(i.node)]; other != group && !narrow(masks, other, back, trail))
+        return other;
   }
   return -1;
 }

@@ -14,9 +14,17 @@ std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 class ListScheduler {
  public:
   ListScheduler(const Problem& problem, const ListRule& rule)
-      : p_(problem), rule_(rule), device_lanes_(at(p_.devices)), link_lanes_(at(p_.devices) * at(p_.devices)),
-        profiles_(at(p_.devices)), ends_(at(p_.nodes)), arrival_(at(p_.nodes) * at(p_.devices), -1.0),
-        link_ready_(at(p_.devices)), pruner_(problem), assignment_(at(p_.nodes)), readers_(at(p_.nodes)) {
+      : p_(problem),
+        rule_(rule),
+        device_lanes_(at(p_.devices)),
+        link_lanes_(at(p_.devices) * at(p_.devices)),
+        profiles_(at(p_.devices)),
+        ends_(at(p_.nodes)),
+        arrival_(at(p_.nodes) * at(p_.devices), -1.0),
+        link_ready_(at(p_.devices)),
+        pruner_(problem),
+        assignment_(at(p_.nodes)),
+        readers_(at(p_.nodes)) {
     for (int v = 0; v < p_.nodes; ++v) readers_[at(v)] = static_cast<std::int32_t>(p_.consumers[v].size());
     masks_.resize(p_.members.size());
     for (std::size_t g = 0; g < masks_.size(); ++g) {
@@ -65,7 +73,8 @@ class ListScheduler {
   int best_of(int node, std::uint64_t mask) {
     int best = -1;
     double least = kNever, cheapest = kNever;
-    for (std::uint64_t rest = mask; rest; rest &= rest - 1) cheapest = std::min(cheapest, p_.us(node, __builtin_ctzll(rest)));
+    for (std::uint64_t rest = mask; rest; rest &= rest - 1)
+      cheapest = std::min(cheapest, p_.us(node, __builtin_ctzll(rest)));
     for (; mask; mask &= mask - 1) {
       const int device = __builtin_ctzll(mask);
       double value = start_on(node, device);
@@ -89,7 +98,9 @@ class ListScheduler {
         if (!p_.linked(home, device)) return kNever;
         bytes += p_.memory[at(input.node)];
         const double length = p_.crossing(home, device, input.bytes);
-        arrives = link_lanes_[p_.pair(home, device)].find(std::max(ends_[at(input.node)], link_ready_[at(home)]), length) + length;
+        arrives =
+            link_lanes_[p_.pair(home, device)].find(std::max(ends_[at(input.node)], link_ready_[at(home)]), length) +
+            length;
         link_ready_[at(home)] = arrives;
       }
       ready = std::max(ready, arrives);
@@ -101,7 +112,8 @@ class ListScheduler {
   void commit(int node, int device) {
     double ready = 0;
     for (const Neighbour& input : p_.inputs[node]) ready = std::max(ready, bring(input, device));
-    if (p_.limited[at(device)]) ready = profiles_[at(device)].earliest(ready, p_.memory[at(node)], p_.capacity[at(device)]);
+    if (p_.limited[at(device)])
+      ready = profiles_[at(device)].earliest(ready, p_.memory[at(node)], p_.capacity[at(device)]);
     const double start = device_lanes_[at(device)].find(ready, p_.us(node, device)), end = start + p_.us(node, device);
     device_lanes_[at(device)].take(start, end);
     for (std::uint64_t others = p_.excludes[at(device)]; others; others &= others - 1)
@@ -120,7 +132,8 @@ class ListScheduler {
     const int home = assignment_[at(input.node)];
     const double length = p_.crossing(home, device, input.bytes);
     double ready = ends_[at(input.node)];
-    if (p_.limited[at(device)]) ready = profiles_[at(device)].earliest(ready, p_.memory[at(input.node)], p_.capacity[at(device)]);
+    if (p_.limited[at(device)])
+      ready = profiles_[at(device)].earliest(ready, p_.memory[at(input.node)], p_.capacity[at(device)]);
     Lane& lane = link_lanes_[p_.pair(home, device)];
     const double start = lane.find(ready, length);
     lane.take(start, start + length);
@@ -187,7 +200,8 @@ bool assign_all(const Problem& p, std::vector<std::uint64_t>& masks) {
 
 Order rank_order(const Problem& problem) {
   Order order = problem.topological;
-  std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) { return problem.rank[at(a)] > problem.rank[at(b)]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::int32_t a, std::int32_t b) { return problem.rank[at(a)] > problem.rank[at(b)]; });
   return order;
 }
 

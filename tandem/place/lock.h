@@ -1,5 +1,5 @@
-// A placement lock: where the ops of functions were placed, in a file. A run with it uses exactly that placement, and what
-// the placer would do otherwise now is drift.
+// A placement lock: where the ops of functions were placed, in a file. A run with it uses exactly that placement, and
+// what the placer would do otherwise now is drift.
 #pragma once
 #include <string>
 #include <string_view>
@@ -37,8 +37,9 @@ struct PlacementLock {
 
 LockedFunction locked(const Explanation& explanation, std::string name, std::string graph);
 
-/// What has changed since, a sentence each: another graph, ops that would be placed elsewhere now, devices that are gone, a
-/// predicted time off by more than the threshold. `now` is the placer's answer without the lock. Empty: nothing.
+/// What has changed since, a sentence each: another graph, ops that would be placed elsewhere now, devices that are
+/// gone, a predicted time off by more than the threshold. `now` is the placer's answer without the lock. Empty:
+/// nothing.
 std::vector<std::string> drift(const PlacementLock& lock, const LockedFunction& now);
 
 /// Throws bad_file with the place when `json` is no lock; `source` is the name for messages.

@@ -37,7 +37,8 @@ MachineDevice read_device(const JsonValue& json) {
   if (const auto cores = json.find("cores")) {
     if (!cores->is_array()) cores->integer(0);  // how many says nothing of which: it excludes nobody
     else
-      for (const JsonValue& core : cores->elements()) device.cores.push_back(static_cast<int>(std::min<std::int64_t>(core.integer(0), 1 << 20)));
+      for (const JsonValue& core : cores->elements())
+        device.cores.push_back(static_cast<int>(std::min<std::int64_t>(core.integer(0), 1 << 20)));
   }
   return device;
 }
@@ -62,7 +63,8 @@ CostHistory read_history(const JsonValue& json) {
   CostHistory history;
   for (const JsonValue& entry : json.elements()) {
     entry.complain_misspelt({"op", "dtype", "bucket", "device", "ratio", "samples"});
-    HistoryKey key{.op = entry.at("op").string(), .dtype = read_dtype(entry.at("dtype"), entry.at("dtype").name()),
+    HistoryKey key{.op = entry.at("op").string(),
+                   .dtype = read_dtype(entry.at("dtype"), entry.at("dtype").name()),
                    .bucket = static_cast<int>(std::min<std::int64_t>(entry.at("bucket").integer(0), 4096)),
                    .device = entry.at("device").string()};
     if (history.find(key)) entry.complain("the same op, dtype, bucket and device appear twice");
@@ -74,8 +76,12 @@ CostHistory read_history(const JsonValue& json) {
 nlohmann::ordered_json history_json(const CostHistory& history) {
   auto list = nlohmann::ordered_json::array();
   for (const auto& [key, measured] : history.entries())
-    list.push_back({{"op", key.op}, {"dtype", dtype_name(key.dtype)}, {"bucket", key.bucket}, {"device", key.device},
-                    {"ratio", measured.ratio}, {"samples", measured.samples}});
+    list.push_back({{"op", key.op},
+                    {"dtype", dtype_name(key.dtype)},
+                    {"bucket", key.bucket},
+                    {"device", key.device},
+                    {"ratio", measured.ratio},
+                    {"samples", measured.samples}});
   return list;
 }
 
@@ -126,7 +132,8 @@ std::string Machine::device_names() const {
 }
 
 Machine parse_machine(std::string_view json, std::string_view source) {
-  constexpr std::array<JsonLimit, 3> kLimits{{{"devices", kMostDevices}, {"links", kMostDevices * kMostDevices}, {"measured", kMostMeasured}}};
+  constexpr std::array<JsonLimit, 3> kLimits{
+      {{"devices", kMostDevices}, {"links", kMostDevices * kMostDevices}, {"measured", kMostMeasured}}};
   const JsonDocument document(json, source, kLimits);
   const JsonValue root = document.root();
   root.complain_misspelt({"name", "sources", "devices", "links", "measured", "doubt"});
@@ -144,7 +151,8 @@ Machine parse_machine(std::string_view json, std::string_view source) {
   if (const auto links = root.find("links"))
     for (const JsonValue& value : links->elements()) {
       MachineLink link = read_link(value, machine);
-      if (machine.link(link.from, link.to)) value.complain(text("there are two links from ", link.from, " to ", link.to));
+      if (machine.link(link.from, link.to))
+        value.complain(text("there are two links from ", link.from, " to ", link.to));
       machine.links.push_back(std::move(link));
     }
   if (const auto measured = root.find("measured")) machine.measured = read_history(*measured);
@@ -166,7 +174,8 @@ std::string to_json(const Machine& machine) {
   for (const MachineDevice& device : machine.devices) json["devices"].push_back(device_json(device));
   json["links"] = nlohmann::ordered_json::array();
   for (const MachineLink& link : machine.links)
-    json["links"].push_back({{"from", link.from}, {"to", link.to}, {"latency_us", link.latency_us}, {"gb_per_s", link.gb_per_s}});
+    json["links"].push_back(
+        {{"from", link.from}, {"to", link.to}, {"latency_us", link.latency_us}, {"gb_per_s", link.gb_per_s}});
   if (!machine.measured.entries().empty()) json["measured"] = history_json(machine.measured);
   return json.dump(2) + "\n";
 }

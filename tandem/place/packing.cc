@@ -33,7 +33,11 @@ std::vector<std::int32_t> find_parts(const Problem& p, std::int64_t least_bytes)
 /// Largest part first, on the device that is then least busy; then back and forth as far as the steps go.
 class Packing {
  public:
-  Packing(const Problem& problem, std::vector<std::int32_t> part, std::int64_t steps) : p_(problem), part_(std::move(part)), steps_(steps), number_(at(p_.nodes), -1) {
+  Packing(const Problem& problem, std::vector<std::int32_t> part, std::int64_t steps)
+      : p_(problem),
+        part_(std::move(part)),
+        steps_(steps),
+        number_(at(p_.nodes), -1) {
     for (std::int32_t v = 0; v < p_.nodes; ++v) {
       std::int32_t& number = number_[at(part_[at(v)])];
       if (number < 0) number = count_++, cost_.resize(cost_.size() + at(p_.devices), 0.0);
@@ -56,7 +60,9 @@ class Packing {
   }
 
  private:
-  double least_cost(std::int32_t part) const { return *std::min_element(cost_.begin() + part * p_.devices, cost_.begin() + (part + 1) * p_.devices); }
+  double least_cost(std::int32_t part) const {
+    return *std::min_element(cost_.begin() + part * p_.devices, cost_.begin() + (part + 1) * p_.devices);
+  }
 
   static constexpr std::int32_t kMostParts = 1000;
 
@@ -73,8 +79,10 @@ class Packing {
   void open(Level& level, std::int32_t part) const {
     level.count = level.next = 0;
     for (int d = 0; d < p_.devices; ++d)
-      if (const double end = loads_[at(d)] + cost_[p_.pair(part, d)]; end < least_) level.choices[at(level.count++)] = {end, d};
-    std::stable_sort(level.choices.begin(), level.choices.begin() + level.count, [](const Choice& a, const Choice& b) { return a.end < b.end; });
+      if (const double end = loads_[at(d)] + cost_[p_.pair(part, d)]; end < least_)
+        level.choices[at(level.count++)] = {end, d};
+    std::stable_sort(level.choices.begin(), level.choices.begin() + level.count,
+                     [](const Choice& a, const Choice& b) { return a.end < b.end; });
   }
 
   /// Depth first without recursion: a graph may have many parts.

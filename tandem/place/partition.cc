@@ -14,7 +14,11 @@ std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 class Partitioner {
  public:
   Partitioner(const Problem& problem, Assignment& assignment, const Partitioning& wanted, std::uint64_t seed)
-      : p_(problem), assignment_(assignment), wanted_(wanted), random_(seed), readers_(at(p_.nodes) * at(p_.devices)),
+      : p_(problem),
+        assignment_(assignment),
+        wanted_(wanted),
+        random_(seed),
+        readers_(at(p_.nodes) * at(p_.devices)),
         loads_(at(p_.devices) * (1 + at(p_.devices))) {
     for (std::int32_t v = 0; v < p_.nodes; ++v) {
       const int home = assignment_[at(v)];
@@ -34,7 +38,8 @@ class Partitioner {
       const int before = assignment_[at(first)], device = other(first, before);
       work_ += 2;
       if (device < 0) continue;
-      const double heat = least * kFirst * (1 - static_cast<double>(work_) / static_cast<double>(3 * wanted_.work)) + least * kLast;
+      const double heat =
+          least * kFirst * (1 - static_cast<double>(work_) / static_cast<double>(3 * wanted_.work)) + least * kLast;
       moved_.clear();
       move(group, device);
       if (random_.below(kAloneOf) != 0) take_along(first, before, device);
@@ -71,16 +76,19 @@ class Partitioner {
     crossings_ += us;
   }
 
-  /// What is on the same device and reached over edges of at least some size, up to some number of nodes: between such sets little crosses.
+  /// What is on the same device and reached over edges of at least some size, up to some number of nodes: between such
+  /// sets little crosses.
   void take_along(std::int32_t first, int home, int device) {
     if (p_.consumers.list.empty()) return;
     const std::int64_t least = p_.consumers.list[random_.below(p_.consumers.list.size())].bytes;
-    const std::size_t most = std::size_t{2} << random_.below(static_cast<std::size_t>(std::bit_width(at(p_.nodes))) - 1);
+    const std::size_t most = std::size_t{2}
+                             << random_.below(static_cast<std::size_t>(std::bit_width(at(p_.nodes))) - 1);
     reached_.assign(1, first);
     for (std::size_t i = 0; i < reached_.size(); ++i)
       for (const Adjacency* edges : {&p_.inputs, &p_.consumers})
         for (const Neighbour& n : (*edges)[reached_[i]]) {
-          if (n.bytes < least || reached_.size() >= most || assignment_[at(n.node)] != home || !p_.may(n.node, device)) continue;
+          if (n.bytes < least || reached_.size() >= most || assignment_[at(n.node)] != home || !p_.may(n.node, device))
+            continue;
           move(p_.group[at(n.node)], device);
           reached_.push_back(n.node);
         }
@@ -122,10 +130,10 @@ class Partitioner {
   const Partitioning wanted_;
   Random random_;
   std::vector<std::int32_t> readers_;  // [node, device]
-  std::vector<double> loads_;          // devices, then links
+  std::vector<double> loads_;  // devices, then links
   double crossings_ = 0, energy_ = 0;
   int unlinked_ = 0;
-  std::int64_t work_ = 0;                      // a third of what decoding a node takes each
+  std::int64_t work_ = 0;  // a third of what decoding a node takes each
   std::vector<std::int32_t> moved_, reached_;  // groups and nodes of the present step
 };
 

@@ -1,4 +1,5 @@
-// Assignments that share out the work and cut few edges, order and time left aside: starts for a search where crossings are dear.
+// Assignments that share out the work and cut few edges, order and time left aside: starts for a search where crossings
+// are dear.
 #pragma once
 #include <cstdint>
 
@@ -7,11 +8,12 @@
 namespace tandem::placer {
 
 struct Partitioning {
-  std::int64_t work = 0;       // how much may be tried, in nodes decoded
+  std::int64_t work = 0;  // how much may be tried, in nodes decoded
   double crossing_weight = 0;  // what all crossings together count, beside the load of the busiest devices and links
 };
 
-/// Improves an assignment by annealing on loads and crossings alone: a change is judged in the time of a few edges, not of a decoding.
+/// Improves an assignment by annealing on loads and crossings alone: a change is judged in the time of a few edges, not
+/// of a decoding.
 void partition(const Problem& problem, Assignment& assignment, const Partitioning& wanted, std::uint64_t seed);
 
 /// Nodes by the time that has to follow them, with this assignment.

@@ -61,7 +61,8 @@ void read_edge(const JsonValue& json, const Ids& ids, PlaceGraph& graph) {
   PlaceEdge edge{.from = read_end(json, "from", ids), .to = read_end(json, "to", ids)};
   const auto bytes = json.find("bytes");
   edge.bytes = bytes ? bytes->integer(0) : graph.nodes[static_cast<std::size_t>(edge.from)].memory;
-  if (edge.from == edge.to) json.complain(text("the graph has a cycle: \"", json.at("from").string(), "\" reads its own result"));
+  if (edge.from == edge.to)
+    json.complain(text("the graph has a cycle: \"", json.at("from").string(), "\" reads its own result"));
   graph.edges.push_back(edge);
 }
 
@@ -95,8 +96,11 @@ std::string to_json(const PlaceGraph& graph) {
     nlohmann::ordered_json n{{"id", node.id}};
     for (const PlaceNode::Cost& cost : node.costs) n["cost_us"][cost.device] = cost.us;
     if (node.work)
-      n["work"] = {{"op", node.work->op}, {"dtype", dtype_name(node.work->dtype)}, {"flops", node.work->flops},
-                   {"bytes", node.work->bytes}, {"depth", node.work->depth}};
+      n["work"] = {{"op", node.work->op},
+                   {"dtype", dtype_name(node.work->dtype)},
+                   {"flops", node.work->flops},
+                   {"bytes", node.work->bytes},
+                   {"depth", node.work->depth}};
     n["memory"] = node.memory;
     if (!node.requested.empty()) n["device"] = node.requested;
     if (node.together) n["with"] = graph.nodes[static_cast<std::size_t>(*node.together)].id;
@@ -105,7 +109,8 @@ std::string to_json(const PlaceGraph& graph) {
   }
   for (const PlaceEdge& edge : graph.edges)
     json["edges"].push_back({{"from", graph.nodes[static_cast<std::size_t>(edge.from)].id},
-                             {"to", graph.nodes[static_cast<std::size_t>(edge.to)].id}, {"bytes", edge.bytes}});
+                             {"to", graph.nodes[static_cast<std::size_t>(edge.to)].id},
+                             {"bytes", edge.bytes}});
   return json.dump(2) + "\n";
 }
 

@@ -9,7 +9,8 @@ namespace {
 constexpr double kMinute = 60;
 constexpr double kShare = 0.1;       // a device at work for less of a step says nothing of it
 constexpr double kNormal = 1.15;     // more than that above what it was is not noise
-constexpr double kHopeless = 2;      // a trial that is so many times slower ends at once, and what was so slow is not tried again
+constexpr double kHopeless =
+    2;      // a trial that is so many times slower ends at once, and what was so slow is not tried again
 
 /// Of an even number the lower one: bursts of others end.
 std::ptrdiff_t middle(std::size_t count) { return static_cast<std::ptrdiff_t>((count - 1) / 2); }
@@ -23,7 +24,9 @@ double followed(double quiet, double now) {
 }  // namespace
 
 PlanChooser::PlanChooser(std::size_t devices, const Tuning& tuning, std::uint32_t seed)
-    : tuning_(tuning), factor_(devices), random_(seed) {
+    : tuning_(tuning),
+      factor_(devices),
+      random_(seed) {
   patience_ = draw_patience();
 }
 
@@ -37,7 +40,9 @@ std::size_t PlanChooser::add(const StepCost& predicted) {
   return plans_.size() - 1;
 }
 
-bool PlanChooser::uses(const StepCost& cost, std::size_t device) const { return cost.busy_us[device] > kShare * cost.us; }
+bool PlanChooser::uses(const StepCost& cost, std::size_t device) const {
+  return cost.busy_us[device] > kShare * cost.us;
+}
 
 double PlanChooser::expected_us(std::size_t index) const {
   const Plan& plan = plans_[index];
@@ -85,15 +90,18 @@ bool PlanChooser::enough() const {
   double sum = 0;
   for (const StepCost& cost : recent_) sum += cost.us;
   if (mode_ == Mode::trial && recent_.size() >= tuning_.long_samples && sum >= 2 * tuning_.judged_us) return true;
-  if (mode_ == Mode::trial && round_ > 1 && round_ < tuning_.rounds && recent_.size() >= tuning_.least_samples) return true;  // many short rounds
-  return recent_.size() >= tuning_.most_samples || (recent_.size() >= tuning_.least_samples && sum >= tuning_.judged_us);
+  if (mode_ == Mode::trial && round_ > 1 && round_ < tuning_.rounds && recent_.size() >= tuning_.least_samples)
+    return true;  // many short rounds
+  return recent_.size() >= tuning_.most_samples ||
+         (recent_.size() >= tuning_.least_samples && sum >= tuning_.judged_us);
 }
 
 StepCost PlanChooser::typical() const {
   // The newest that suffice.
   std::size_t first = recent_.size();
   double sum = 0;
-  while (first > 0 && (recent_.size() - first < tuning_.least_samples || sum < tuning_.judged_us)) sum += recent_[--first].us;
+  while (first > 0 && (recent_.size() - first < tuning_.least_samples || sum < tuning_.judged_us))
+    sum += recent_[--first].us;
   const auto of = [&](auto value) {
     std::vector<double> values;
     for (std::size_t i = first; i < recent_.size(); ++i) values.push_back(value(recent_[i]));
@@ -101,7 +109,8 @@ StepCost PlanChooser::typical() const {
     return values[static_cast<std::size_t>(middle(values.size()))];
   };
   StepCost cost{.us = of([](const StepCost& c) { return c.us; })};
-  for (std::size_t d = 0; d < factor_.size(); ++d) cost.busy_us.push_back(of([&](const StepCost& c) { return c.busy_us[d]; }));
+  for (std::size_t d = 0; d < factor_.size(); ++d)
+    cost.busy_us.push_back(of([&](const StepCost& c) { return c.busy_us[d]; }));
   return cost;
 }
 
@@ -125,7 +134,8 @@ void PlanChooser::learn(Plan& plan, const StepCost& now, double now_s) {
   for (std::size_t d = 0; d < factor_.size(); ++d)
     if (uses(plan.quiet, d)) factor_[d] = {now.busy_us[d] / plan.quiet.busy_us[d], now_s};
   plan.quiet.us = followed(plan.quiet.us, now.us);
-  for (std::size_t d = 0; d < factor_.size(); ++d) plan.quiet.busy_us[d] = followed(plan.quiet.busy_us[d], now.busy_us[d]);
+  for (std::size_t d = 0; d < factor_.size(); ++d)
+    plan.quiet.busy_us[d] = followed(plan.quiet.busy_us[d], now.busy_us[d]);
 }
 
 /// Others at work for a while must not decide between plans: the middle round counts.
@@ -158,8 +168,10 @@ bool PlanChooser::begin_trials() {
   // If the model is wrong here, it may be so for all.
   const double wrong = std::min(1.0, mine.quiet.us / std::max(mine.predicted.us, 1e-9));
   for (std::size_t p = 0; p < plans_.size(); ++p)
-    if (!plans_[p].measured && plans_[p].predicted.us * wrong <= tuning_.worth_trying * mine.quiet.us) to_try_.push_back(p);
-  std::ranges::sort(to_try_, [&](std::size_t a, std::size_t b) { return plans_[a].predicted.us > plans_[b].predicted.us; });
+    if (!plans_[p].measured && plans_[p].predicted.us * wrong <= tuning_.worth_trying * mine.quiet.us)
+      to_try_.push_back(p);
+  std::ranges::sort(to_try_,
+                    [&](std::size_t a, std::size_t b) { return plans_[a].predicted.us > plans_[b].predicted.us; });
   return !to_try_.empty() && next_trial();
 }
 
@@ -185,8 +197,8 @@ bool PlanChooser::next_round() {
   return !to_try_.empty();
 }
 
-/// With what sharing must be worth: a plan on several devices ends with the last of them, and what it gains in a few steps of a
-/// trial is less certain than what one device takes.
+/// With what sharing must be worth: a plan on several devices ends with the last of them, and what it gains in a few
+/// steps of a trial is less certain than what one device takes.
 double PlanChooser::judged_us(std::size_t index) const {
   int used = 0;
   for (std::size_t d = 0; d < factor_.size(); ++d) used += uses(plans_[index].quiet, d);
@@ -230,7 +242,8 @@ bool PlanChooser::consider(const StepCost& now, double now_s) {
   const bool plain = now.us > tuning_.plain * least || now_s - wanted_s_ >= tuning_.doubt_s;
   if (!plain || waited_ <= patience_ || !may_move(now_s)) return false;
   bool slowed = false;
-  for (std::size_t d = 0; d < factor_.size(); ++d) slowed |= uses(plans_[running_].quiet, d) && factor_[d].value > tuning_.slowed;
+  for (std::size_t d = 0; d < factor_.size(); ++d)
+    slowed |= uses(plans_[running_].quiet, d) && factor_[d].value > tuning_.slowed;
   left_us_ = now.us;
   ++moves_;
   moved_at_.push_back(now_s);

@@ -26,7 +26,9 @@ std::string names(const Machine& machine, std::uint64_t mask) {
 class Builder {
  public:
   Builder(const PlaceGraph& graph, const Machine& machine, const Constraints& constraints)
-      : graph_(graph), machine_(machine), constraints_(constraints) {}
+      : graph_(graph),
+        machine_(machine),
+        constraints_(constraints) {}
 
   Problem build() {
     check_machine();
@@ -50,13 +52,17 @@ class Builder {
   void check_machine() {
     if (machine_.devices.empty()) fail(ErrorCode::invalid_argument, "place: the machine has no devices");
     if (machine_.devices.size() > kMostDevices)
-      fail(ErrorCode::invalid_argument, "place: the machine has ", machine_.devices.size(), " devices; at most ", kMostDevices);
+      fail(ErrorCode::invalid_argument, "place: the machine has ", machine_.devices.size(), " devices; at most ",
+           kMostDevices);
     if (graph_.nodes.size() > kMostPlaceNodes)
-      fail(ErrorCode::invalid_argument, "place: the graph has ", graph_.nodes.size(), " nodes; at most ", kMostPlaceNodes);
+      fail(ErrorCode::invalid_argument, "place: the graph has ", graph_.nodes.size(), " nodes; at most ",
+           kMostPlaceNodes);
     visible_ = constraints_.visible.empty() ? ~std::uint64_t{0} : 0;
     for (const std::string& name : constraints_.visible) {
       const auto device = machine_.find(name);
-      if (!device) fail(ErrorCode::device_unavailable, "place: ", name, " should be visible, but the machine has only ", machine_.device_names());
+      if (!device)
+        fail(ErrorCode::device_unavailable, "place: ", name, " should be visible, but the machine has only ",
+             machine_.device_names());
       visible_ |= std::uint64_t{1} << *device;
     }
   }
@@ -71,7 +77,8 @@ class Builder {
     for (std::size_t i = 0; i < graph_.edges.size(); ++i) {
       const PlaceEdge& e = graph_.edges[i];
       if (e.from < 0 || e.to < 0 || e.from >= p_.nodes || e.to >= p_.nodes)
-        fail(ErrorCode::invalid_argument, "place: edges[", i, "] joins nodes ", e.from, " and ", e.to, "; there are ", p_.nodes);
+        fail(ErrorCode::invalid_argument, "place: edges[", i, "] joins nodes ", e.from, " and ", e.to, "; there are ",
+             p_.nodes);
       if (e.bytes < 0) fail(ErrorCode::invalid_argument, "place: edges[", i, "] carries ", e.bytes, " bytes");
       edges.push_back({e.from, e.to, e.bytes});
     }
@@ -149,15 +156,18 @@ class Builder {
     for (const MachineLink& link : machine_.links) {
       const auto from = machine_.find(link.from), to = machine_.find(link.to);
       if (!from || !to)
-        fail(ErrorCode::invalid_argument, "place: a link goes from ", link.from, " to ", link.to, "; the machine has ", machine_.device_names());
+        fail(ErrorCode::invalid_argument, "place: a link goes from ", link.from, " to ", link.to, "; the machine has ",
+             machine_.device_names());
       if (!(link.latency_us >= 0) || !std::isfinite(link.latency_us) || !(link.gb_per_s > 0))
-        fail(ErrorCode::invalid_argument, "place: the link from ", link.from, " to ", link.to, " has latency ", link.latency_us,
-             " us and ", link.gb_per_s, " GB/s; needed are a latency of at least 0 and a rate above 0");
+        fail(ErrorCode::invalid_argument, "place: the link from ", link.from, " to ", link.to, " has latency ",
+             link.latency_us, " us and ", link.gb_per_s,
+             " GB/s; needed are a latency of at least 0 and a rate above 0");
       p_.latency[p_.pair(*from, *to)] = link.latency_us;
       p_.per_byte[p_.pair(*from, *to)] = 1 / (link.gb_per_s * 1e3);
       if (!std::isfinite(p_.crossing(*from, *to, most_bytes) * (1 + edges)))
-        fail(ErrorCode::invalid_argument, "place: the link from ", link.from, " to ", link.to, " has latency ", link.latency_us, " us and ",
-             link.gb_per_s, " GB/s: what ", edges, " edges of up to ", most_bytes, " bytes take there is more than can be added up");
+        fail(ErrorCode::invalid_argument, "place: the link from ", link.from, " to ", link.to, " has latency ",
+             link.latency_us, " us and ", link.gb_per_s, " GB/s: what ", edges, " edges of up to ", most_bytes,
+             " bytes take there is more than can be added up");
     }
     for (int d = 0; d < p_.devices; ++d) p_.latency[p_.pair(d, d)] = p_.per_byte[p_.pair(d, d)] = 0;
     for (int from = 0; from < p_.devices; ++from)
@@ -165,7 +175,8 @@ class Builder {
     p_.excludes.assign(devices, 0);
     for (int a = 0; a < p_.devices; ++a)
       for (int b = 0; b < p_.devices; ++b)
-        if (a != b && share_a_core(machine_.devices[at(a)], machine_.devices[at(b)])) p_.excludes[at(a)] |= std::uint64_t{1} << b;
+        if (a != b && share_a_core(machine_.devices[at(a)], machine_.devices[at(b)]))
+          p_.excludes[at(a)] |= std::uint64_t{1} << b;
   }
 
   static bool share_a_core(const MachineDevice& a, const MachineDevice& b) {
@@ -176,12 +187,14 @@ class Builder {
     double total = 0;
     for (int node = 0; node < p_.nodes; ++node) {
       const std::int64_t bytes = graph_.nodes[at(node)].memory;
-      if (bytes < 0) fail(ErrorCode::invalid_argument, "place: ", place_of(graph_, node), " has an output of ", bytes, " bytes");
+      if (bytes < 0)
+        fail(ErrorCode::invalid_argument, "place: ", place_of(graph_, node), " has an output of ", bytes, " bytes");
       p_.memory.push_back(bytes);
       total += static_cast<double>(bytes);
     }
     for (const MachineDevice& device : machine_.devices) {
-      if (device.memory < 0) fail(ErrorCode::invalid_argument, "place: ", device.name, " has ", device.memory, " bytes of memory");
+      if (device.memory < 0)
+        fail(ErrorCode::invalid_argument, "place: ", device.name, " has ", device.memory, " bytes of memory");
       p_.capacity.push_back(device.memory);
       p_.limited.push_back(device.memory != kUnlimited && total > static_cast<double>(device.memory));
       p_.any_limited = p_.any_limited || p_.limited.back();
@@ -198,7 +211,8 @@ class Builder {
     double total = 0;
     for (int node = 0; node < p_.nodes; ++node) {
       const PlaceNode& n = graph_.nodes[at(node)];
-      if (n.costs.empty() && !n.work) fail(ErrorCode::invalid_argument, "place: ", place_of(graph_, node), " has no costs");
+      if (n.costs.empty() && !n.work)
+        fail(ErrorCode::invalid_argument, "place: ", place_of(graph_, node), " has no costs");
       if (n.costs.empty()) model_costs(node, n);
       for (const PlaceNode::Cost& cost : n.costs) given_cost(node, cost);
       for (const PlaceNode::Refusal& r : n.refusals)
@@ -208,7 +222,8 @@ class Builder {
         if (double& us = p_.cost[p_.index(node, d)]; us != kNever) most = std::max(most, us *= factor[at(d)]);
       total += most;
       if (!std::isfinite(total))
-        fail(ErrorCode::invalid_argument, "place: ", place_of(graph_, node), " costs ", most, " us; with those before it that is more than can be added up");
+        fail(ErrorCode::invalid_argument, "place: ", place_of(graph_, node), " costs ", most,
+             " us; with those before it that is more than can be added up");
     }
   }
 
@@ -227,8 +242,9 @@ class Builder {
     for (int d = 0; d < p_.devices; ++d) {
       const CostParts parts = predict(*n.work, machine_.devices[at(d)], machine_.measured);
       if (!(parts.total() >= 0) || !std::isfinite(parts.total()))
-        fail(ErrorCode::invalid_argument, "place: ", place_of(graph_, node), " has work of ", n.work->flops, " flops, ", n.work->bytes, " bytes, ",
-             n.work->depth, " steps, which by the figures of ", machine_.devices[at(d)].name, " takes ", parts.total(), " us; one of them is wrong");
+        fail(ErrorCode::invalid_argument, "place: ", place_of(graph_, node), " has work of ", n.work->flops, " flops, ",
+             n.work->bytes, " bytes, ", n.work->depth, " steps, which by the figures of ", machine_.devices[at(d)].name,
+             " takes ", parts.total(), " us; one of them is wrong");
       p_.cost[p_.index(node, d)] = parts.total();
       p_.launch[p_.index(node, d)] = parts.launch;
     }
@@ -245,7 +261,8 @@ class Builder {
       const auto& with = graph_.nodes[at(node)].together;
       if (!with) continue;
       if (*with < 0 || *with >= p_.nodes)
-        fail(ErrorCode::invalid_argument, "place: ", place_of(graph_, node), " should share the device of node ", *with, "; there are ", p_.nodes);
+        fail(ErrorCode::invalid_argument, "place: ", place_of(graph_, node), " should share the device of node ", *with,
+             "; there are ", p_.nodes);
       const std::int32_t a = root(node), b = root(*with);
       parent[at(std::max(a, b))] = std::min(a, b);
     }
@@ -306,18 +323,23 @@ class Builder {
   std::uint64_t apply_request(int node, std::uint64_t mask) {
     const std::string& wanted = graph_.nodes[at(node)].requested;
     const auto device = machine_.find(wanted);
-    if (device && mask >> *device & 1) return keep_only(node, mask, std::uint64_t{1} << *device, Refusal::not_requested);
+    if (device && mask >> *device & 1)
+      return keep_only(node, mask, std::uint64_t{1} << *device, Refusal::not_requested);
     const Refusal why = device ? p_.refusal[p_.index(node, *device)] : Refusal::none;
     const bool may_give_way = constraints_.soft && mask != 0;
     if (may_give_way) {
-      p_.gave_way[at(node)] = !device ? ReasonCode::device_missing
+      p_.gave_way[at(node)] = !device                     ? ReasonCode::device_missing
                               : why == Refusal::no_kernel ? ReasonCode::no_kernel
-                              : why == Refusal::memory ? ReasonCode::memory : ReasonCode::not_visible;
+                              : why == Refusal::memory    ? ReasonCode::memory
+                                                          : ReasonCode::not_visible;
       return mask;
     }
     const std::string asks = text("place: ", place_of(graph_, node), " asks for ", wanted);
-    const std::string remedy = mask ? text("; without the request it could run on ", names(machine_, mask)) : "; no other device could run it either";
-    if (!device) fail(ErrorCode::device_unavailable, asks, ", which the machine does not have; it has ", machine_.device_names(), remedy);
+    const std::string remedy = mask ? text("; without the request it could run on ", names(machine_, mask))
+                                    : "; no other device could run it either";
+    if (!device)
+      fail(ErrorCode::device_unavailable, asks, ", which the machine does not have; it has ", machine_.device_names(),
+           remedy);
     if (why == Refusal::no_kernel) fail(ErrorCode::no_kernel, asks, ", which has no kernel (no cost) for it", remedy);
     if (why == Refusal::not_visible) fail(ErrorCode::device_unavailable, asks, ", which is not visible", remedy);
     const std::int64_t needed = working_set(node);
@@ -330,12 +352,14 @@ class Builder {
     for (int d = 0; d < p_.devices; ++d)
       if (p_.refusal[p_.index(node, d)] == Refusal::memory) most = std::max(most, p_.capacity[at(d)]);
     if (most >= 0)
-      fail(ErrorCode::out_of_memory, "place: ", place_of(graph_, node), " fits no device: its output and inputs take ", needed,
-           " bytes, the largest device that can run it has ", most, ": ", needed - most, " bytes are missing");
+      fail(ErrorCode::out_of_memory, "place: ", place_of(graph_, node), " fits no device: its output and inputs take ",
+           needed, " bytes, the largest device that can run it has ", most, ": ", needed - most, " bytes are missing");
     std::uint64_t kernels = 0;
     for (int d = 0; d < p_.devices; ++d)
       if (p_.refusal[p_.index(node, d)] != Refusal::no_kernel) kernels |= std::uint64_t{1} << d;
-    if (kernels == 0) fail(ErrorCode::no_kernel, "place: ", place_of(graph_, node), " can run on no device: none of ", machine_.device_names(), " has a kernel (a cost) for it");
+    if (kernels == 0)
+      fail(ErrorCode::no_kernel, "place: ", place_of(graph_, node), " can run on no device: none of ",
+           machine_.device_names(), " has a kernel (a cost) for it");
     fail(ErrorCode::device_unavailable, "place: ", place_of(graph_, node), " can run on ", names(machine_, kernels),
          " only, which is not visible; make it visible");
   }
@@ -347,8 +371,9 @@ class Builder {
       const std::uint64_t before = mask;
       mask &= p_.allowed[at(node)];
       if (mask == 0)
-        fail(ErrorCode::no_kernel, "place: ", place_of(graph_, node), " can run on ", names(machine_, p_.allowed[at(node)]),
-             ", but must share a device with ", place_of(graph_, p_.members[at(p_.group[at(node)])][0]), ", whose group can run on ",
+        fail(ErrorCode::no_kernel, "place: ", place_of(graph_, node), " can run on ",
+             names(machine_, p_.allowed[at(node)]), ", but must share a device with ",
+             place_of(graph_, p_.members[at(p_.group[at(node)])][0]), ", whose group can run on ",
              names(machine_, before), "; give one of them a device the other has");
     }
     const std::vector<std::uint64_t> before = masks;
@@ -357,7 +382,8 @@ class Builder {
       p_.allowed[at(node)] = keep_only(node, p_.allowed[at(node)], masks[at(p_.group[at(node)])], Refusal::no_link);
   }
 
-  [[noreturn]] void fail_without_link(int stuck, const std::vector<std::uint64_t>& before, const std::vector<std::uint64_t>& masks) {
+  [[noreturn]] void fail_without_link(int stuck, const std::vector<std::uint64_t>& before,
+                                      const std::vector<std::uint64_t>& masks) {
     for (const std::int32_t node : p_.members[at(stuck)])
       for (const Neighbour& input : p_.inputs[node]) explain_edge(input.node, node, before, masks, node);
     for (const std::int32_t node : p_.members[at(stuck)])
@@ -367,16 +393,19 @@ class Builder {
   }
 
   /// Throws when this edge alone shows why; `masks` are what was left of `before` when it became impossible.
-  void explain_edge(int from, int to, const std::vector<std::uint64_t>& before, const std::vector<std::uint64_t>& masks, int stuck) {
+  void explain_edge(int from, int to, const std::vector<std::uint64_t>& before, const std::vector<std::uint64_t>& masks,
+                    int stuck) {
     const auto source = at(p_.group[at(from)]), target = at(p_.group[at(to)]);
-    const std::uint64_t a = from == stuck ? before[source] : masks[source], b = to == stuck ? before[target] : masks[target];
+    const std::uint64_t a = from == stuck ? before[source] : masks[source],
+                        b = to == stuck ? before[target] : masks[target];
     for (int d = 0; d < p_.devices; ++d)
       for (int e = 0; e < p_.devices; ++e)
         if (a >> d & 1 && b >> e & 1 && p_.linked(d, e)) return;
     if (a == 0 || b == 0) return;
-    fail(ErrorCode::device_unavailable, "place: ", place_of(graph_, to), " can run on ", names(machine_, b), " and reads ",
-         place_of(graph_, from), ", which can run on ", names(machine_, a), ", and no link leads from there; add a link from ",
-         names(machine_, a), " to ", names(machine_, b), ", or let both run on one device");
+    fail(ErrorCode::device_unavailable, "place: ", place_of(graph_, to), " can run on ", names(machine_, b),
+         " and reads ", place_of(graph_, from), ", which can run on ", names(machine_, a),
+         ", and no link leads from there; add a link from ", names(machine_, a), " to ", names(machine_, b),
+         ", or let both run on one device");
   }
 
   void fill_tails() {
@@ -384,7 +413,8 @@ class Builder {
     std::vector<double> through(at(p_.devices));
     for (auto it = p_.topological.rbegin(); it != p_.topological.rend(); ++it)
       for (const Neighbour& c : p_.consumers[*it]) {
-        for (int e = 0; e < p_.devices; ++e) through[at(e)] = p_.may(c.node, e) ? p_.us(c.node, e) + p_.after(c.node, e) : kNever;
+        for (int e = 0; e < p_.devices; ++e)
+          through[at(e)] = p_.may(c.node, e) ? p_.us(c.node, e) + p_.after(c.node, e) : kNever;
         for (int d = 0; d < p_.devices; ++d) {
           double least = through[at(d)];
           for (int e = 0; e < p_.devices; ++e)

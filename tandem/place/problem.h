@@ -41,7 +41,8 @@ struct Problem {
   std::vector<std::int64_t> capacity;      // [device]
   std::vector<char> limited;               // [device]: all outputs together do not fit it
   bool any_limited = false;
-  std::vector<double> latency, per_byte;   // [from, to] in µs; 0 from a device to itself, kNever and 0 where there is no link
+  std::vector<double> latency,
+      per_byte;   // [from, to] in µs; 0 from a device to itself, kNever and 0 where there is no link
   bool all_linked = true;
   std::vector<std::uint64_t> excludes;     // [device] mask of those it shares cores with, itself not among them
   std::vector<std::int32_t> group;         // [node]: nodes of one group share a device
@@ -50,9 +51,9 @@ struct Problem {
   std::vector<std::uint64_t> allowed;      // [node] mask of devices; links and groups already taken into account
   std::vector<Refusal> refusal;            // [node, device]
   std::vector<std::optional<ReasonCode>> gave_way;  // [node]: why a soft request was not met
-  std::vector<double> tail;                // [node, device]: least time from its end there to the end of all after it
-  std::vector<double> rank;                // [node]: upward rank, mean costs
-  double bound = 0;                        // no schedule is shorter
+  std::vector<double> tail;  // [node, device]: least time from its end there to the end of all after it
+  std::vector<double> rank;  // [node]: upward rank, mean costs
+  double bound = 0;  // no schedule is shorter
 
   double us(int node, int device) const { return cost[index(node, device)]; }
   double after(int node, int device) const { return tail[index(node, device)]; }

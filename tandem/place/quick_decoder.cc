@@ -9,7 +9,9 @@ std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
-QuickDecoder::QuickDecoder(const Problem& problem) : p_(problem), lanes_(at(problem.devices) * (1 + at(problem.devices))) {
+QuickDecoder::QuickDecoder(const Problem& problem)
+    : p_(problem),
+      lanes_(at(problem.devices) * (1 + at(problem.devices))) {
   const auto nodes = at(problem.nodes), pairs = nodes * at(problem.devices);
   now_.resize(lanes_);
   for (Times* times : {&kept_, &tried_}) {
@@ -73,7 +75,8 @@ double QuickDecoder::evaluate(double bound) {
     if (ready == kNever) return kNever;
     const double length = p_.us(node, device), start = now_[at(device)].take(ready, length), end = start + length;
     if (end + p_.after(node, device) >= bound) return kNever;
-    for (std::uint64_t others = p_.excludes[at(device)]; others; others &= others - 1) now_[at(__builtin_ctzll(others))].block(end);
+    for (std::uint64_t others = p_.excludes[at(device)]; others; others &= others - 1)
+      now_[at(__builtin_ctzll(others))].block(end);
     tried_.start[at(node)] = start;
     tried_.end[at(node)] = tried_.arrival[p_.index(node, device)] = end;
     makespan = std::max(makespan, end);
@@ -92,7 +95,8 @@ double QuickDecoder::overrun() {
     levels[static_cast<std::size_t>(from * slots)] += bytes;
     levels[static_cast<std::size_t>(until * slots)] -= bytes;
   };
-  for (const Copy& copy : tried_.copies) hold(copy.device, copy.start, held_[p_.index(copy.value, copy.device)], p_.memory[at(copy.value)]);
+  for (const Copy& copy : tried_.copies)
+    hold(copy.device, copy.start, held_[p_.index(copy.value, copy.device)], p_.memory[at(copy.value)]);
   for (std::int32_t node = 0; node < p_.nodes; ++node) {
     const int device = assignment[at(node)];
     const double until = p_.consumers[node].empty() ? tried_.makespan : held_[p_.index(node, device)];
@@ -128,7 +132,8 @@ Order QuickDecoder::order_by_copies() const {
   for (const Copy& copy : kept_.copies) {
     std::int32_t first = -1;
     for (const Neighbour& c : p_.consumers[copy.value])
-      if (assignment[at(c.node)] == copy.device && (first < 0 || position[at(c.node)] < position[at(first)])) first = c.node;
+      if (assignment[at(c.node)] == copy.device && (first < 0 || position[at(c.node)] < position[at(first)]))
+        first = c.node;
     key[at(first)] = std::min(key[at(first)], copy.start);
   }
   Order sorted = order;
@@ -144,7 +149,8 @@ void QuickDecoder::accept() {
   look_back();
 }
 
-/// With it few gaps are left to fill, and each device's sequence is that of the order. What is sorted is nearly sorted already.
+/// With it few gaps are left to fill, and each device's sequence is that of the order. What is sorted is nearly sorted
+/// already.
 void QuickDecoder::sort_by_start() {
   for (std::int32_t i = 1; i < p_.nodes; ++i) {
     const std::int32_t node = order[at(i)];
@@ -170,12 +176,14 @@ void QuickDecoder::look_around(std::int32_t node, std::span<double> ready, std::
   for (const Neighbour& input : p_.inputs[node]) {
     const std::size_t from = p_.pair(assignment[at(input.node)], 0);
     const double made = kept_.end[at(input.node)], bytes = static_cast<double>(input.bytes);
-    for (std::size_t d = 0; d < devices; ++d) ready[d] = std::max(ready[d], made + p_.latency[from + d] + bytes * p_.per_byte[from + d]);
+    for (std::size_t d = 0; d < devices; ++d)
+      ready[d] = std::max(ready[d], made + p_.latency[from + d] + bytes * p_.per_byte[from + d]);
   }
   for (const Neighbour& c : p_.consumers[node]) {
     const std::size_t to = p_.pair(assignment[at(c.node)], 0);
     const double rest = rest_[at(c.node)], bytes = static_cast<double>(c.bytes);
-    for (std::size_t d = 0; d < devices; ++d) after[d] = std::max(after[d], rest + latency_to_[to + d] + bytes * per_byte_to_[to + d]);
+    for (std::size_t d = 0; d < devices; ++d)
+      after[d] = std::max(after[d], rest + latency_to_[to + d] + bytes * per_byte_to_[to + d]);
   }
 }
 

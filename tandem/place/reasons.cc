@@ -22,8 +22,13 @@ std::string us_text(double us) {
 
 class Explainer {
  public:
-  Explainer(Schedule& schedule, const Problem& problem, const PlaceGraph& graph, const Machine& machine, const Constraints& constraints)
-      : schedule_(schedule), p_(problem), graph_(graph), machine_(machine), constraints_(constraints) {}
+  Explainer(Schedule& schedule, const Problem& problem, const PlaceGraph& graph, const Machine& machine,
+            const Constraints& constraints)
+      : schedule_(schedule),
+        p_(problem),
+        graph_(graph),
+        machine_(machine),
+        constraints_(constraints) {}
 
   void run() {
     note_transfers();
@@ -83,7 +88,8 @@ class Explainer {
     if (p_.gave_way[at(node)]) return gave_way(node, device);
     if (!n.requested.empty()) return {ReasonCode::requested, text(n.requested, " was requested")};
     if (p_.devices == 1) return {ReasonCode::only_device, text(name(device), " is the only device")};
-    if (any_refused(node, Refusal::host_value)) return {ReasonCode::host_value, text("a small host value, kept on ", name(device))};
+    if (any_refused(node, Refusal::host_value))
+      return {ReasonCode::host_value, text("a small host value, kept on ", name(device))};
     const std::uint64_t mask = p_.allowed[at(node)];
     if ((mask & (mask - 1)) == 0) return no_choice(node, device);
     if (n.together) return {ReasonCode::colocated, text("must share the device of ", graph_.nodes[at(*n.together)].id)};
@@ -93,8 +99,10 @@ class Explainer {
   Why gave_way(int node, int device) const {
     const std::string& wanted = graph_.nodes[at(node)].requested;
     const ReasonCode reason = *p_.gave_way[at(node)];
-    const char* cause = reason == ReasonCode::device_missing ? " does not exist here" : reason == ReasonCode::no_kernel ? " has no kernel for it"
-                        : reason == ReasonCode::memory ? " has not enough memory for it" : " is not visible";
+    const char* cause = reason == ReasonCode::device_missing ? " does not exist here"
+                        : reason == ReasonCode::no_kernel    ? " has no kernel for it"
+                        : reason == ReasonCode::memory       ? " has not enough memory for it"
+                                                             : " is not visible";
     return {reason, text(wanted, " was requested but", cause, "; runs on ", name(device))};
   }
 
@@ -105,10 +113,13 @@ class Explainer {
   }
 
   Why no_choice(int node, int device) const {
-    if (any_refused(node, Refusal::memory)) return {ReasonCode::memory, text("only ", name(device), " has room for it and its inputs")};
-    if (any_refused(node, Refusal::no_kernel)) return {ReasonCode::no_kernel, text("no other device has a kernel for it")};
+    if (any_refused(node, Refusal::memory))
+      return {ReasonCode::memory, text("only ", name(device), " has room for it and its inputs")};
+    if (any_refused(node, Refusal::no_kernel))
+      return {ReasonCode::no_kernel, text("no other device has a kernel for it")};
     if (graph_.nodes[at(node)].together) return {ReasonCode::colocated, "its group can only be there"};
-    if (any_refused(node, Refusal::no_link)) return {ReasonCode::near_its_data, "no link leads elsewhere and back to its neighbours"};
+    if (any_refused(node, Refusal::no_link))
+      return {ReasonCode::near_its_data, "no link leads elsewhere and back to its neighbours"};
     return {ReasonCode::only_device, text(name(device), " is the only visible device")};
   }
 
@@ -133,8 +144,8 @@ class Explainer {
     const int quiet = cheapest(node, true), best = cheapest(node, false);
     const double here = p_.us(node, device);
     if (quiet != device && slowdown(quiet) > 1 && here <= p_.us(node, quiet))
-      return {ReasonCode::contention, text(name(quiet), " is slowed ", slowdown(quiet), " times by others: ", us_text(p_.us(node, quiet)),
-                                           " there, ", us_text(here), " here")};
+      return {ReasonCode::contention, text(name(quiet), " is slowed ", slowdown(quiet), " times by others: ",
+                                           us_text(p_.us(node, quiet)), " there, ", us_text(here), " here")};
     if (here <= p_.us(node, best)) return cheap_here(node, device);
     return dearer_here(node, device, best);
   }
@@ -152,7 +163,8 @@ class Explainer {
         return {ReasonCode::sequential, text(work->depth, " steps that follow each other: ", costs)};
       if (parts.bound == CostParts::Bound::launch && work->launches > 1)
         return {ReasonCode::sequential, text(work->launches, " kernels that follow each other: ", costs)};
-      if (parts.launch >= here) return {ReasonCode::too_small, text("less work than a launch on ", name(other), ": ", costs)};
+      if (parts.launch >= here)
+        return {ReasonCode::too_small, text("less work than a launch on ", name(other), ": ", costs)};
     }
     return {ReasonCode::cheaper_here, costs};
   }
@@ -182,10 +194,13 @@ class Explainer {
     const auto [now, now_empty] = crossings(node, device);
     const std::string faster = text(name(best), " would be ", us_text(gain), " faster");
     if (there_empty - now_empty >= gain)
-      return {ReasonCode::too_small, text(faster, ", less than the latency of its copies (", us_text(there_empty - now_empty), ")")};
-    if (there - now >= gain) return {ReasonCode::near_its_data, text(faster, ", but its copies would take ", us_text(there - now), " more")};
+      return {ReasonCode::too_small,
+              text(faster, ", less than the latency of its copies (", us_text(there_empty - now_empty), ")")};
+    if (there - now >= gain)
+      return {ReasonCode::near_its_data, text(faster, ", but its copies would take ", us_text(there - now), " more")};
     // Looking at the memory costs the whole graph: large ones go without.
-    if (p_.limited[at(best)] && p_.nodes <= kMostLookedAt && free_bytes(best, schedule_.nodes[at(node)].start_us) < p_.memory[at(node)])
+    if (p_.limited[at(best)] && p_.nodes <= kMostLookedAt &&
+        free_bytes(best, schedule_.nodes[at(node)].start_us) < p_.memory[at(node)])
       return {ReasonCode::memory, text(faster, ", but has no room for its output then")};
     return {ReasonCode::cheaper_here, text(faster, ", but the whole ends first this way")};
   }

@@ -17,7 +17,8 @@ std::vector<double> time_after(const Problem& p, const Plan& plan, const std::ve
     for (const Neighbour& c : p.consumers[v])
       for (int d = 0; d < p.devices; ++d) {
         double& longest = after[p.index(v, d)];
-        longest = std::max(longest, p.crossing(d, plan.assignment[at(c.node)], c.bytes) + plan.makespan - latest[at(c.node)]);
+        longest =
+            std::max(longest, p.crossing(d, plan.assignment[at(c.node)], c.bytes) + plan.makespan - latest[at(c.node)]);
       }
   return after;
 }

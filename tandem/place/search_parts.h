@@ -14,7 +14,9 @@ namespace tandem::placer {
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint32_t below(std::size_t count) { return static_cast<std::uint32_t>((static_cast<unsigned __int128>(next()) * count) >> 64); }
+  std::uint32_t below(std::size_t count) {
+    return static_cast<std::uint32_t>((static_cast<unsigned __int128>(next()) * count) >> 64);
+  }
   /// -log of a number between 0 and 1.
   double exponential() { return -std::log((static_cast<double>(next() >> 11) + 0.5) * 0x1p-53); }
 
@@ -34,7 +36,9 @@ class Clusters {
   static std::size_t index(std::int32_t node) { return static_cast<std::size_t>(node); }
 
  public:
-  Clusters(const Problem& problem, std::size_t most) : cluster_(static_cast<std::size_t>(problem.nodes)), members_(static_cast<std::size_t>(problem.nodes)) {
+  Clusters(const Problem& problem, std::size_t most)
+      : cluster_(static_cast<std::size_t>(problem.nodes)),
+        members_(static_cast<std::size_t>(problem.nodes)) {
     struct Edge {
       std::int64_t bytes;
       std::int32_t from, to;
@@ -51,7 +55,8 @@ class Clusters {
       if (large == small || members_[index(large)].size() + members_[index(small)].size() > most) continue;
       if (members_[index(large)].size() < members_[index(small)].size()) std::swap(large, small);
       for (const std::int32_t v : members_[index(small)]) cluster_[index(v)] = large;
-      members_[index(large)].insert(members_[index(large)].end(), members_[index(small)].begin(), members_[index(small)].end());
+      members_[index(large)].insert(members_[index(large)].end(), members_[index(small)].begin(),
+                                    members_[index(small)].end());
       members_[index(small)].clear();
     }
   }

@@ -14,7 +14,8 @@ constexpr std::uint64_t kAll = ~std::uint64_t{0};
 }  // namespace
 
 Sequencer::Sequencer(const Problem& problem) : problem_(problem) {
-  active_suffices_ = !problem.any_limited && std::ranges::all_of(problem.excludes, [](std::uint64_t mask) { return mask == 0; });
+  active_suffices_ =
+      !problem.any_limited && std::ranges::all_of(problem.excludes, [](std::uint64_t mask) { return mask == 0; });
   lane_free_.resize(at(problem.devices) * at(problem.devices + 1));
   lane_head_.resize(lane_free_.size());
   lane_work_.resize(lane_free_.size());
@@ -70,7 +71,8 @@ void Sequencer::make_residents(std::span<const std::uint8_t> assignment) {
     const auto resident = static_cast<std::int32_t>(residents_.size());
     writes_[at(a)] = resident;
     const bool read_by_unknown = activity.after.empty() && !problem_.consumers[activity.node].empty();
-    residents_.push_back({device, a, problem_.memory[at(activity.node)], static_cast<std::int32_t>(activity.after.size()), 0, read_by_unknown});
+    residents_.push_back({device, a, problem_.memory[at(activity.node)],
+                          static_cast<std::int32_t>(activity.after.size()), 0, read_by_unknown});
     for (const std::int32_t reader : activity.after) reads_[at(reader)].push_back(resident);
   }
 }
@@ -78,7 +80,8 @@ void Sequencer::make_residents(std::span<const std::uint8_t> assignment) {
 void Sequencer::fill_tails() {
   for (auto it = topological_.rbegin(); it != topological_.rend(); ++it) {
     Activity& a = activities_[at(*it)];
-    for (const std::int32_t next : a.after) a.tail = std::max(a.tail, activities_[at(next)].length + activities_[at(next)].tail);
+    for (const std::int32_t next : a.after)
+      a.tail = std::max(a.tail, activities_[at(next)].length + activities_[at(next)].tail);
   }
 }
 
@@ -98,7 +101,8 @@ bool Sequencer::can_beat(double limit) {
     if (placed_[at(i)]) continue;
     const Activity& a = activities_[at(i)];
     double head = lane_free(a);
-    for (const std::int32_t b : a.before) head = std::max(head, placed_[at(b)] ? end_[at(b)] : head_[at(b)] + activities_[at(b)].length);
+    for (const std::int32_t b : a.before)
+      head = std::max(head, placed_[at(b)] ? end_[at(b)] : head_[at(b)] + activities_[at(b)].length);
     head_[at(i)] = head;
     if (head + a.length + a.tail >= limit) return false;
     lane_head_[at(a.lane)] = std::min(lane_head_[at(a.lane)], head);
@@ -262,7 +266,8 @@ double Sequencer::best_below(double limit, std::int64_t& steps) {
 bool Sequencer::fits_in_some_order(std::uint64_t known, std::int64_t& steps) {
   if (residents_.empty() || activities_.size() > 64) return true;
   waiting_.resize(activities_.size());
-  for (std::size_t i = 0; i < activities_.size(); ++i) waiting_[i] = static_cast<std::int32_t>(activities_[i].before.size());
+  for (std::size_t i = 0; i < activities_.size(); ++i)
+    waiting_[i] = static_cast<std::int32_t>(activities_[i].before.size());
   used_.assign(at(problem_.devices), 0);
   stuck_.clear();
   const std::uint64_t nodes = problem_.nodes == 64 ? kAll : (std::uint64_t{1} << problem_.nodes) - 1;
@@ -310,14 +315,16 @@ bool Sequencer::frees_as_much_as_it_takes(std::int32_t activity) const {
   if (mine < 0 || residents_[at(mine)].read_by_unknown) return true;
   std::int64_t freed = 0;
   for (const std::int32_t r : reads_[at(activity)])
-    if (residents_[at(r)].readers_left == 1 && residents_[at(r)].device == residents_[at(mine)].device) freed += residents_[at(r)].bytes;
+    if (residents_[at(r)].readers_left == 1 && residents_[at(r)].device == residents_[at(mine)].device)
+      freed += residents_[at(r)].bytes;
   return freed >= residents_[at(mine)].bytes;
 }
 
 /// Direction 1: it has run; -1: it has not.
 void Sequencer::start_in_order(std::int32_t activity, int direction) {
   for (const std::int32_t next : activities_[at(activity)].after) waiting_[at(next)] -= direction;
-  if (const std::int32_t mine = writes_[at(activity)]; mine >= 0 && !residents_[at(mine)].read_by_unknown) used_[at(residents_[at(mine)].device)] += direction * residents_[at(mine)].bytes;
+  if (const std::int32_t mine = writes_[at(activity)]; mine >= 0 && !residents_[at(mine)].read_by_unknown)
+    used_[at(residents_[at(mine)].device)] += direction * residents_[at(mine)].bytes;
   for (const std::int32_t r : reads_[at(activity)]) {
     Resident& read = residents_[at(r)];
     if (direction < 0 && read.readers_left == 0) used_[at(read.device)] += read.bytes;

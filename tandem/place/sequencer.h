@@ -22,14 +22,15 @@ class Sequencer {
   /// it may spend and is counted down; at 0 the answer is the best so far.
   double run(std::span<const std::uint8_t> assignment, double limit, std::int64_t& steps);
   const Timeline& timeline() const { return best_; }
-  /// False when no order of the nodes in `known`, which has all inputs of its nodes, fits the memory, whatever becomes of the others.
+  /// False when no order of the nodes in `known`, which has all inputs of its nodes, fits the memory, whatever becomes
+  /// of the others.
   bool may_fit(std::span<const std::uint8_t> assignment, std::uint64_t known, std::int64_t& steps);
 
  private:
   struct Activity {
     std::int32_t node;
     std::int32_t copy_to;  // device; -1: the node itself
-    std::int32_t lane;     // devices first, then links
+    std::int32_t lane;  // devices first, then links
     std::uint64_t excluded_lanes;
     std::int64_t bytes;
     double length;
@@ -68,19 +69,19 @@ class Sequencer {
 
   const Problem& problem_;
   bool active_suffices_ = true;  // no memory limits and no exclusion: only active schedules need to be tried
-  bool chronological_ = false;   // the search at hand tries every order of starts
+  bool chronological_ = false;  // the search at hand tries every order of starts
   std::vector<Activity> activities_;
   std::vector<std::int32_t> topological_;
   std::vector<Resident> residents_;
   std::vector<std::vector<std::int32_t>> reads_;  // [activity] residents it reads
-  std::vector<std::int32_t> writes_;              // [activity] the resident it makes; -1: of unlimited memory
-  std::vector<double> head_, start_, end_;        // [activity]; start_ of a candidate, or of what is placed
-  std::vector<std::int32_t> waiting_;             // [activity] unplaced activities before it
+  std::vector<std::int32_t> writes_;  // [activity] the resident it makes; -1: of unlimited memory
+  std::vector<double> head_, start_, end_;  // [activity]; start_ of a candidate, or of what is placed
+  std::vector<std::int32_t> waiting_;  // [activity] unplaced activities before it
   std::vector<char> placed_;
   std::vector<double> lane_free_;
   std::vector<double> lane_head_, lane_work_, lane_tail_;
-  std::vector<std::int64_t> used_;                // [device] bytes, of orders without times
-  std::unordered_set<std::uint64_t> stuck_;       // sets of activities after which nothing fits
+  std::vector<std::int64_t> used_;  // [device] bytes, of orders without times
+  std::unordered_set<std::uint64_t> stuck_;  // sets of activities after which nothing fits
   double limit_ = kNever;
   Timeline best_;
 };

@@ -26,11 +26,13 @@ constexpr double kThrifts[] = {0.25, 1, 4};
 constexpr std::size_t kStarts = 2;
 // Searches of the same plan at a time, however many cores there are: the plan must not depend on them.
 constexpr std::size_t kReplicas = 2;
-// The part of the work that is spent to see which start is the best; how often the replicas begin again from the better of them.
+// The part of the work that is spent to see which start is the best; how often the replicas begin again from the better
+// of them.
 constexpr double kFirstShare = 0.35;
 constexpr int kEpochs = 2;
 constexpr double kFirstHeat = 0.006, kLastHeat = 0.0003;
-// A plan that does not fit the memory yet is searched on if it is shorter than the best that fits by so much, and further if by this.
+// A plan that does not fit the memory yet is searched on if it is shorter than the best that fits by so much, and
+// further if by this.
 constexpr double kShorter = 0.9, kFarShorter = 0.7;
 constexpr std::int64_t kMostWorkToFit = 16'000'000;
 // Where a first list needs at most this part of the memory, the search does without looking at it.
@@ -55,7 +57,11 @@ Problem without_limits(const Problem& problem) {
 
 class Solver {
  public:
-  Solver(const Problem& problem, const Effort& effort) : p_(problem), effort_(effort), decoder_(problem), dear_(crossings_are_dear()) {}
+  Solver(const Problem& problem, const Effort& effort)
+      : p_(problem),
+        effort_(effort),
+        decoder_(problem),
+        dear_(crossings_are_dear()) {}
 
   /// The plan that run() found.
   const Plan& best() const { return plans_[0]; }
@@ -99,8 +105,8 @@ class Solver {
       if (set & (set - 1)) add({set, true});
   }
 
-  /// Several at once; those that can be carried out become plans, in the order given. Devices are also tried in the order `other`,
-  /// unless it is empty.
+  /// Several at once; those that can be carried out become plans, in the order given. Devices are also tried in the
+  /// order `other`, unless it is empty.
   void try_lists(std::vector<Candidate>& lists, const Order& other) {
     run_slices(lists.size(), [&](std::size_t i) {
       Candidate& list = lists[i];
@@ -110,7 +116,8 @@ class Solver {
       list.makespan = decoder.run(*list.order, *list.assignment);
       list.shortage = decoder.shortage();
       if (other.empty() || list.order == &other) return;
-      if (const double makespan = decoder.run(other, *list.assignment, list.makespan); makespan < list.makespan) list.order = &other, list.makespan = makespan;
+      if (const double makespan = decoder.run(other, *list.assignment, list.makespan); makespan < list.makespan)
+        list.order = &other, list.makespan = makespan;
     });
     spent_ += turns(lists.size()) * list_work();
     for (Candidate& list : lists)
@@ -127,7 +134,8 @@ class Solver {
     const bool known = std::ranges::any_of(plans_, [&](const Plan& p) { return p.assignment == assignment; });
     if (known) return;
     if (makespan != kNever) plans_.push_back({order, std::move(assignment), makespan});
-    else if (shortage.node >= 0 && (solution_.shortage.node < 0 || shortage.missing < solution_.shortage.missing)) solution_.shortage = shortage;
+    else if (shortage.node >= 0 && (solution_.shortage.node < 0 || shortage.missing < solution_.shortage.missing))
+      solution_.shortage = shortage;
   }
 
   void collect_candidates() {
@@ -159,7 +167,8 @@ class Solver {
   }
 
   void sort_plans() {
-    std::stable_sort(plans_.begin(), plans_.end(), [](const Plan& a, const Plan& b) { return a.makespan < b.makespan; });
+    std::stable_sort(plans_.begin(), plans_.end(),
+                     [](const Plan& a, const Plan& b) { return a.makespan < b.makespan; });
   }
 
   void list_best_again(std::size_t plans, int rounds) {
@@ -178,7 +187,8 @@ class Solver {
     double latency = 0, per_byte = 0, links = 0, bytes = 0, costs = 0, pairs = 0;
     for (int from = 0; from < p_.devices; ++from)
       for (int to = 0; to < p_.devices; ++to)
-        if (from != to && p_.linked(from, to)) latency += p_.latency[p_.pair(from, to)], per_byte += p_.per_byte[p_.pair(from, to)], links += 1;
+        if (from != to && p_.linked(from, to))
+          latency += p_.latency[p_.pair(from, to)], per_byte += p_.per_byte[p_.pair(from, to)], links += 1;
     for (const Neighbour& c : p_.consumers.list) bytes += static_cast<double>(c.bytes);
     for (int v = 0; v < p_.nodes; ++v)
       for (int d = 0; d < p_.devices; ++d)
@@ -187,7 +197,8 @@ class Solver {
     return (latency * edges + per_byte * bytes) * pairs > costs * links * edges;
   }
 
-  /// Each from another of the best lists: where neighbours have to stay together, lists that go node by node all look alike.
+  /// Each from another of the best lists: where neighbours have to stay together, lists that go node by node all look
+  /// alike.
   void add_partitions() {
     if (p_.nodes > kNodesForRounds || p_.nodes <= kExactNodes || (p_.all_linked && !dear_) || plans_.empty()) return;
     const std::size_t listed = plans_.size();
@@ -203,17 +214,19 @@ class Solver {
     sort_plans();
   }
 
-  /// A few milliseconds for a hundred nodes, some more for two hundred; from there on it grows ever slower, so that the whole
-  /// stays below n log n.
+  /// A few milliseconds for a hundred nodes, some more for two hundred; from there on it grows ever slower, so that the
+  /// whole stays below n log n.
   std::int64_t local_work() const {
     if (effort_.local_work >= 0) return effort_.local_work;
     if (p_.nodes <= kExactNodes) return 10'000;
     const std::int64_t nodes = p_.nodes;
-    return 235'000 + 1000 * std::clamp<std::int64_t>(100 - nodes, 0, 50) + 5000 * std::clamp<std::int64_t>(nodes - 100, 0, 150) + 200 * std::max<std::int64_t>(nodes - 250, 0);
+    return 235'000 + 1000 * std::clamp<std::int64_t>(100 - nodes, 0, 50) +
+           5000 * std::clamp<std::int64_t>(nodes - 100, 0, 150) + 200 * std::max<std::int64_t>(nodes - 250, 0);
   }
 
-  /// The best list as if there were memory enough: a search that has to make it fit ends elsewhere than one from lists that never left
-  /// the memory, and where those found nothing it often ends well. Its makespan is kNever as long as it does not fit.
+  /// The best list as if there were memory enough: a search that has to make it fit ends elsewhere than one from lists
+  /// that never left the memory, and where those found nothing it often ends well. Its makespan is kNever as long as it
+  /// does not fit.
   void add_plan_beyond_memory() {
     if (!p_.any_limited || p_.nodes > kNodesForRounds || p_.nodes <= kExactNodes) return;
     const Problem roomy = without_limits(p_);
@@ -249,7 +262,9 @@ class Solver {
     std::erase_if(plans_, [](const Plan& plan) { return plan.makespan == kNever; });
   }
 
-  bool worth_making_fit(const Plan& beyond) const { return p_.any_limited && beyond.makespan < kShorter * plans_[0].makespan; }
+  bool worth_making_fit(const Plan& beyond) const {
+    return p_.any_limited && beyond.makespan < kShorter * plans_[0].makespan;
+  }
 
   /// The best of where the searches ended, with what it pays for memory.
   Plan anneal_starts(std::int64_t work) {
@@ -271,7 +286,8 @@ class Solver {
       std::vector<Plan> found(replicas, plans_[0]), ends(replicas, beyond);
       run_slices(replicas, [&](std::size_t i) {
         Decoder decoder(p_);
-        anneal(p_, decoder, found[i], work / kEpochs, kStarts + 1 + epoch * kReplicas + i, {.first = heat, .last = heat * cooled}, &ends[i]);
+        anneal(p_, decoder, found[i], work / kEpochs, kStarts + 1 + epoch * kReplicas + i,
+               {.first = heat, .last = heat * cooled}, &ends[i]);
       });
       plans_[0] = shortest(found);
       beyond = shortest(ends);
@@ -279,10 +295,14 @@ class Solver {
     }
   }
 
-  static Plan shortest(std::vector<Plan>& plans) { return std::move(*std::ranges::min_element(plans, {}, &Plan::makespan)); }
+  static Plan shortest(std::vector<Plan>& plans) {
+    return std::move(*std::ranges::min_element(plans, {}, &Plan::makespan));
+  }
 
   /// How often cores for kReplicas have to take one of so many slices each.
-  static std::int64_t turns(std::size_t slices) { return static_cast<std::int64_t>((slices + kReplicas - 1) / kReplicas); }
+  static std::int64_t turns(std::size_t slices) {
+    return static_cast<std::int64_t>((slices + kReplicas - 1) / kReplicas);
+  }
 
   /// On several cores, unless that would take longer than the slices themselves.
   template <class Body>
@@ -296,7 +316,8 @@ class Solver {
   void make_fit(Plan& beyond) {
     if (!p_.any_limited || p_.nodes <= kExactNodes || beyond.order.empty()) return;
     const auto enough = [&] { return plans_[0].makespan == kNever ? kMostWorkToFit : 4 * local_work(); };
-    for (std::int64_t work = local_work(), done = 0; done < enough() && beyond.makespan < kFarShorter * plans_[0].makespan; done += work, work *= 2)
+    for (std::int64_t work = local_work(), done = 0;
+         done < enough() && beyond.makespan < kFarShorter * plans_[0].makespan; done += work, work *= 2)
       anneal(p_, decoder_, plans_[0], work, static_cast<std::uint64_t>(work), {.first = 0.01, .last = 0.0003}, &beyond);
   }
 
@@ -314,7 +335,10 @@ class Solver {
     if (p_.nodes > 64) return;
     if (found && solution_.makespan <= p_.bound * (1 + 1e-12)) return;
     const double limit = found ? solution_.makespan * (1 - 1e-9) : kNever;
-    Exact exact = search_exactly(p_, limit, effort_.exact_steps >= 0 ? effort_.exact_steps : found ? kExactSteps : kExactStepsWithoutPlan);
+    Exact exact = search_exactly(p_, limit,
+                                 effort_.exact_steps >= 0 ? effort_.exact_steps
+                                 : found                  ? kExactSteps
+                                                          : kExactStepsWithoutPlan);
     if (exact.timeline) {
       solution_.assignment = std::move(exact.assignment);
       solution_.timeline = std::move(*exact.timeline);
@@ -335,20 +359,24 @@ class Solver {
 /// Whether a list that knows of no limits stays far below them.
 bool memory_is_ample(const Problem& problem, const Problem& roomy) {
   Problem smaller = problem;
-  for (std::int64_t& bytes : smaller.capacity) bytes = static_cast<std::int64_t>(kRoomyShare * static_cast<double>(bytes));
+  for (std::int64_t& bytes : smaller.capacity)
+    bytes = static_cast<std::int64_t>(kRoomyShare * static_cast<double>(bytes));
   const Order order = rank_order(roomy);
   const auto assignment = list_schedule(roomy, order, {.look_ahead = true});
   return assignment && Decoder(smaller).fits_without_waiting(order, *assignment);
 }
 
-/// As if there were no limits, where the plan then keeps to them: a search that looks at memory gets less far in the same time.
+/// As if there were no limits, where the plan then keeps to them: a search that looks at memory gets less far in the
+/// same time.
 std::optional<Solution> solve_without_limits(const Problem& problem, const Effort& effort) {
   if (!problem.any_limited || problem.nodes > kNodesForRounds || problem.nodes <= kExactNodes) return std::nullopt;
   const Problem roomy = without_limits(problem);
   if (!memory_is_ample(problem, roomy)) return std::nullopt;
   Solver solver(roomy, effort);
   Solution solution = solver.run();
-  if (solution.makespan == kNever || !Decoder(problem).fits_without_waiting(solver.best().order, solver.best().assignment)) return std::nullopt;
+  if (solution.makespan == kNever ||
+      !Decoder(problem).fits_without_waiting(solver.best().order, solver.best().assignment))
+    return std::nullopt;
   return solution;
 }
 

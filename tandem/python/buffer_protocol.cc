@@ -7,32 +7,19 @@ namespace {
 
 const char* format_of(DType dtype) {
   switch (dtype) {
-    case DType::f16:
-      return "e";
-    case DType::f32:
-      return "f";
-    case DType::f64:
-      return "d";
-    case DType::i8:
-      return "b";
-    case DType::u8:
-      return "B";
-    case DType::i32:
-      return "i";
-    case DType::i64:
-      return "q";
-    case DType::i16:
-      return "h";
-    case DType::u16:
-      return "H";
-    case DType::u32:
-      return "I";
-    case DType::u64:
-      return "Q";
-    case DType::boolean:
-      return "?";
-    default:
-      return nullptr;
+    case DType::f16: return "e";
+    case DType::f32: return "f";
+    case DType::f64: return "d";
+    case DType::i8: return "b";
+    case DType::u8: return "B";
+    case DType::i32: return "i";
+    case DType::i64: return "q";
+    case DType::i16: return "h";
+    case DType::u16: return "H";
+    case DType::u32: return "I";
+    case DType::u64: return "Q";
+    case DType::boolean: return "?";
+    default: return nullptr;
   }
 }
 
@@ -56,7 +43,8 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
         if (tensor.is_symbolic()) raise(PyExc_BufferError, "a tensor of a traced function has no values yet");
         const char* format = format_of(tensor.dtype());
         if (!format) raise(PyExc_BufferError, "no buffer holds ", tensor.dtype(), "; .numpy() gives an array");
-        if (flags & PyBUF_WRITABLE) raise(PyExc_BufferError, "tensors do not change: ask for a read-only buffer, or use .numpy().copy()");
+        if (flags & PyBUF_WRITABLE)
+          raise(PyExc_BufferError, "tensors do not change: ask for a read-only buffer, or use .numpy().copy()");
         const auto item = static_cast<Py_ssize_t>(dtype_size(tensor.dtype()));
         auto layout = layout_of(tensor.shape(), item);
         view->buf = const_cast<void*>(tensor.raw_data());

@@ -61,12 +61,9 @@ bool CallPattern::fits(const Part& part, PyObject* value, std::vector<TensorRef>
       tensors.push_back(tensor);
       return true;
     }
-    case Part::Kind::variable:
-      return is_variable(value) && variable_of(value).id() == part.variable;
-    case Part::Kind::constant:
-      return same_constant(part.constant.get(), value);
-    default:
-      break;
+    case Part::Kind::variable: return is_variable(value) && variable_of(value).id() == part.variable;
+    case Part::Kind::constant: return same_constant(part.constant.get(), value);
+    default: break;
   }
   const bool is_list = part.kind == Part::Kind::list;
   if (is_list ? !PyList_CheckExact(value) : !PyTuple_CheckExact(value)) return false;

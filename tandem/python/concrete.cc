@@ -22,7 +22,8 @@ const Attrs kNoAttrs{};
 
 /// A list or tuple of `count` nested items; steals nothing.
 template <class Item>
-Object sequence(PyObject* (*make)(Py_ssize_t), int (*put)(PyObject*, Py_ssize_t, PyObject*), Py_ssize_t count, Item item) {
+Object sequence(PyObject* (*make)(Py_ssize_t), int (*put)(PyObject*, Py_ssize_t, PyObject*), Py_ssize_t count,
+                Item item) {
   Object out(checked(make(count)));
   for (Py_ssize_t i = 0; i < count; ++i)
     if (put(out.get(), i, item(i)) != 0) throw PythonErrorSet{};
@@ -47,12 +48,11 @@ PyObject* nest(PyObject* structure, std::span<Tensor> results) {
   if (structure == Py_None) Py_RETURN_NONE;
   if (PyDict_Check(structure)) return nested_dict(structure, results).release();
   if (PyList_Check(structure))
-    return sequence(PyList_New, PyList_SetItem, PyList_GET_SIZE(structure), [&](Py_ssize_t i) {
-             return nest(PyList_GET_ITEM(structure, i), results);
-           }).release();
-  Object items = sequence(PyTuple_New, PyTuple_SetItem, PyTuple_GET_SIZE(structure), [&](Py_ssize_t i) {
-    return nest(PyTuple_GET_ITEM(structure, i), results);
-  });
+    return sequence(PyList_New, PyList_SetItem, PyList_GET_SIZE(structure),
+                    [&](Py_ssize_t i) { return nest(PyList_GET_ITEM(structure, i), results); })
+        .release();
+  Object items = sequence(PyTuple_New, PyTuple_SetItem, PyTuple_GET_SIZE(structure),
+                          [&](Py_ssize_t i) { return nest(PyTuple_GET_ITEM(structure, i), results); });
   if (PyTuple_CheckExact(structure)) return items.release();
   return checked(PyObject_CallObject(reinterpret_cast<PyObject*>(Py_TYPE(structure)), items.get()));  // a namedtuple
 }
@@ -66,8 +66,11 @@ Tensors tensors_in(PyObject* list) {
 }
 
 bool takes_long(const GraphFunction& function) {
-  if (function.like == &effects_op) return true;  // Python called from it must not wait for the lock that its caller holds
-  const auto has_parts = [](const Node& node) { return node.owner != nullptr; };  // loops, of which nobody knows how long they take
+  if (function.like == &effects_op)
+    return true;  // Python called from it must not wait for the lock that its caller holds
+  const auto has_parts = [](const Node& node) {
+    return node.owner != nullptr;
+  };  // loops, of which nobody knows how long they take
   return std::ranges::any_of(function.graph().nodes, has_parts) || takes_long(function.graph().work());
 }
 
@@ -125,7 +128,8 @@ std::vector<std::string> decisions(const Concrete& concrete) {
 }
 
 /// As JSON, text, DOT and placement lock.
-nb::tuple explain_concrete(const Concrete& concrete, nb::handle list, const std::optional<std::string>& machine, const std::string& source) {
+nb::tuple explain_concrete(const Concrete& concrete, nb::handle list, const std::optional<std::string>& machine,
+                           const std::string& source) {
   const Tensors arguments = tensors_in(list.ptr());
   const std::vector<TensorRef> refs(arguments.begin(), arguments.end());
   ExplainOptions options;
@@ -135,7 +139,8 @@ nb::tuple explain_concrete(const Concrete& concrete, nb::handle list, const std:
     const WithoutGil without;
     e = explain(*concrete.function, refs, options);
   }
-  return nb::make_tuple(e.to_json(), e.to_text(), e.to_dot(), to_json(PlacementLock{.functions = {locked(*concrete.function, e)}}));
+  return nb::make_tuple(e.to_json(), e.to_text(), e.to_dot(),
+                        to_json(PlacementLock{.functions = {locked(*concrete.function, e)}}));
 }
 
 }  // namespace
@@ -159,7 +164,8 @@ void add_traced_functions(nb::module_& module) {
     append_ints(shape.ptr(), sizes);
     return to_object(Tensor::symbolic({to_dtype(dtype.ptr()), Shape(std::span<const std::int64_t>(sizes))}));
   });
-  module.def("is_symbolic", [](nb::handle value) { return is_tensor(value.ptr()) && tensor_of(value.ptr()).is_symbolic(); });
+  module.def("is_symbolic",
+             [](nb::handle value) { return is_tensor(value.ptr()) && tensor_of(value.ptr()).is_symbolic(); });
   module.def("is_numpy", [](nb::handle value) { return is_numpy(value.ptr()); }, nb::arg("value").none());
   module.def("variable_id", [](nb::handle value) { return variable_of(value.ptr()).id(); });
   module.def("check_numerics", [](bool on) { set_check_numerics(on); });

@@ -41,9 +41,12 @@ nb::dict transfers() {
 }
 
 void add_device_settings(nb::module_& module) {
-  module.def("list_physical_devices", [](const std::string& type) { return device_list(config::list_physical_devices(type)); });
-  module.def("list_logical_devices", [](const std::string& type) { return device_list(config::list_logical_devices(type)); });
-  module.def("get_visible_devices", [](const std::string& type) { return device_list(config::get_visible_devices(type)); });
+  module.def("list_physical_devices",
+             [](const std::string& type) { return device_list(config::list_physical_devices(type)); });
+  module.def("list_logical_devices",
+             [](const std::string& type) { return device_list(config::list_logical_devices(type)); });
+  module.def("get_visible_devices",
+             [](const std::string& type) { return device_list(config::get_visible_devices(type)); });
   module.def("set_visible_devices", [](nb::list devices, const std::string& type) {
     std::vector<PhysicalDevice> list;
     for (nb::handle device : devices) list.push_back(physical(device));
@@ -54,7 +57,8 @@ void add_device_settings(nb::module_& module) {
     for (const auto& limit : limits) logical.push_back({.memory_limit = limit});
     config::set_logical_device_configuration(physical(device), logical);
   });
-  module.def("has_logical_devices", [](nb::handle device) { return config::get_logical_device_configuration(physical(device)).has_value(); });
+  module.def("has_logical_devices",
+             [](nb::handle device) { return config::get_logical_device_configuration(physical(device)).has_value(); });
   module.def("set_memory_growth", [](nb::handle device, bool on) { config::set_memory_growth(physical(device), on); });
   module.def("get_memory_growth", [](nb::handle device) { return config::get_memory_growth(physical(device)); });
   module.def("get_device_details", [](nb::handle device) {

@@ -16,7 +16,8 @@ nb::list to_list(const Tensors& tensors) {
 }
 
 std::function<Tensors(const Tensors&)> body_of(nb::object callable) {
-  return [callable = std::move(callable)](const Tensors& values) { return tensors_in(callable(to_list(values)).ptr()); };
+  return
+      [callable = std::move(callable)](const Tensors& values) { return tensors_in(callable(to_list(values)).ptr()); };
 }
 
 /// `results` gives two lists when both branches have been traced.

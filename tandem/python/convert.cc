@@ -29,9 +29,7 @@ std::string repr_of(PyObject* value) {
   fail(ErrorCode::cannot_convert, "cannot convert ", repr_of(value), " to a tensor of dtype ", dtype);
 }
 
-bool is_sequence(PyObject* value) {
-  return PyList_Check(value) || PyTuple_Check(value) || PyRange_Check(value);
-}
+bool is_sequence(PyObject* value) { return PyList_Check(value) || PyTuple_Check(value) || PyRange_Check(value); }
 
 /// What the leaves of a nested list are; later ones include earlier ones, as 1 and 2.5 make a list of floats.
 enum class Leaves { none, boolean, integer, long_integer, real, text, numpy, tensor };
@@ -61,8 +59,7 @@ class Scan {
       if (!open_) ragged();
       sizes_.push_back(count);
       if (depth >= static_cast<std::size_t>(kMaxRank))
-        fail(ErrorCode::invalid_shape, "a list is nested deeper than the ", kMaxRank,
-             " axes a tensor may have");
+        fail(ErrorCode::invalid_shape, "a list is nested deeper than the ", kMaxRank, " axes a tensor may have");
     } else if (sizes_[depth] != count) {
       ragged();
     }
@@ -80,8 +77,7 @@ class Scan {
       int overflow = 0;
       const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
       if (overflow && !fits_unsigned(value))
-        fail(ErrorCode::cannot_convert, "the integer ", repr_of(value),
-             " is out of range: it needs more than 64 bits");
+        fail(ErrorCode::cannot_convert, "the integer ", repr_of(value), " is out of range: it needs more than 64 bits");
       const bool small = !overflow && number >= std::numeric_limits<std::int32_t>::min() &&
                          number <= std::numeric_limits<std::int32_t>::max();
       return small ? Leaves::integer : Leaves::long_integer;
@@ -132,10 +128,8 @@ T leaf(PyObject* value, DType dtype) {
       PyErr_Clear();
       cannot_convert(value, dtype);
     }
-    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
-      return T(static_cast<float>(number));
-    else
-      return static_cast<T>(number);
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return T(static_cast<float>(number));
+    else return static_cast<T>(number);
   }
 }
 
@@ -206,7 +200,8 @@ Tensor stacked(PyObject* list, std::optional<DType> dtype) {
 }
 
 PyObject* first_leaf(PyObject* value) {
-  while ((PyList_Check(value) || PyTuple_Check(value)) && PySequence_Fast_GET_SIZE(value) > 0) value = PySequence_Fast_GET_ITEM(value, 0);
+  while ((PyList_Check(value) || PyTuple_Check(value)) && PySequence_Fast_GET_SIZE(value) > 0)
+    value = PySequence_Fast_GET_ITEM(value, 0);
   return value;
 }
 
@@ -235,16 +230,11 @@ DType listed_dtype(PyObject* list, PyObject* array, const Tensor& whole) {
 
 DType natural_dtype(Leaves leaves) {
   switch (leaves) {
-    case Leaves::boolean:
-      return DType::boolean;
-    case Leaves::integer:
-      return DType::i32;
-    case Leaves::long_integer:
-      return DType::i64;
-    case Leaves::text:
-      return DType::string;
-    default:
-      return DType::f32;
+    case Leaves::boolean: return DType::boolean;
+    case Leaves::integer: return DType::i32;
+    case Leaves::long_integer: return DType::i64;
+    case Leaves::text: return DType::string;
+    default: return DType::f32;
   }
 }
 
@@ -252,8 +242,7 @@ DType natural_dtype(Leaves leaves) {
 std::optional<Tensor> plain_number(PyObject* value, std::optional<DType> dtype) {
   if (PyFloat_CheckExact(value) && is_floating(dtype.value_or(DType::f32)))
     return Tensor::scalar(PyFloat_AS_DOUBLE(value), dtype.value_or(DType::f32));
-  if (!PyLong_CheckExact(value) || !dtype || !(is_floating(*dtype) || is_integer(*dtype)))
-    return std::nullopt;
+  if (!PyLong_CheckExact(value) || !dtype || !(is_floating(*dtype) || is_integer(*dtype))) return std::nullopt;
   int overflow = 0;
   const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
   if (overflow) return std::nullopt;
@@ -285,15 +274,16 @@ Tensor convert(PyObject* value, std::optional<DType> dtype, bool is_wish) {
   if (scan.leaves() == Leaves::numpy) {
     if (PyObject_HasAttrString(value, "__tf_tensor__")) {  // TensorFlow's protocol for what knows how to become one
       const Object made(checked(PyObject_CallMethod(value, "__tf_tensor__", nullptr)));
-      if (!is_tensor(made.get())) fail(ErrorCode::cannot_convert, "__tf_tensor__ of ", repr_of(value), " gives ", repr_of(made.get()), ", which is no tensor");
+      if (!is_tensor(made.get()))
+        fail(ErrorCode::cannot_convert, "__tf_tensor__ of ", repr_of(value), " gives ", repr_of(made.get()),
+             ", which is no tensor");
       return convert(made.get(), dtype, is_wish);
     }
     const bool understood = is_sequence(value) || PyObject_HasAttrString(value, "__array__") ||
                             PyObject_CheckBuffer(value) || PyFloat_Check(value) || PyLong_Check(value);
     if (!understood)
-      fail(ErrorCode::cannot_convert, "Attempt to convert a value (", repr_of(value),
-           ") with an unsupported type (", repr_of(reinterpret_cast<PyObject*>(Py_TYPE(value))),
-           ") to a Tensor.");
+      fail(ErrorCode::cannot_convert, "Attempt to convert a value (", repr_of(value), ") with an unsupported type (",
+           repr_of(reinterpret_cast<PyObject*>(Py_TYPE(value))), ") to a Tensor.");
     const Object array(as_array(value));
     if (dtype || !is_sequence(value)) return from_numpy(array.get(), dtype);
     const Tensor whole = from_numpy(array.get(), std::nullopt);
@@ -339,15 +329,11 @@ DType to_dtype(PyObject* value) {
   for (int i = 0; i < kDTypeCount; ++i)
     if (classes.dtypes[i] == value) return static_cast<DType>(i);
   std::string name;
-  if (PyUnicode_Check(value))
-    name = string_leaf(value);
-  else if (value == reinterpret_cast<PyObject*>(&PyFloat_Type))
-    name = "float32";
-  else if (value == reinterpret_cast<PyObject*>(&PyUnicode_Type) ||
-           value == reinterpret_cast<PyObject*>(&PyBytes_Type))
+  if (PyUnicode_Check(value)) name = string_leaf(value);
+  else if (value == reinterpret_cast<PyObject*>(&PyFloat_Type)) name = "float32";
+  else if (value == reinterpret_cast<PyObject*>(&PyUnicode_Type) || value == reinterpret_cast<PyObject*>(&PyBytes_Type))
     name = "string";
-  else if (value != Py_None)
-    name = numpy_dtype_name(value);
+  else if (value != Py_None) name = numpy_dtype_name(value);
   if (name == "int") return DType::i64;  // Python's, as NumPy and Keras read it
   if (const std::optional<DType> dtype = parse_dtype(name)) return *dtype;
   fail(ErrorCode::unsupported_dtype, "Cannot convert ", repr_of(value), " to a dtype; there are ",
@@ -363,8 +349,7 @@ PyObject* dtype_object(DType dtype) {
 
 PyObject* shape_object(const Shape& shape) {
   const Object sizes(checked(PyTuple_New(shape.rank())));
-  for (int i = 0; i < shape.rank(); ++i)
-    PyTuple_SET_ITEM(sizes.get(), i, axis_object(shape[i]));
+  for (int i = 0; i < shape.rank(); ++i) PyTuple_SET_ITEM(sizes.get(), i, axis_object(shape[i]));
   if (!classes.shape) raise(PyExc_ImportError, "import tandemflow, not its inner module");
   // Past __init__, which checks what is known to be right here and takes ten times as long.
   auto* type = reinterpret_cast<PyTypeObject*>(classes.shape);
@@ -376,8 +361,7 @@ PyObject* shape_object(const Shape& shape) {
 
 std::int64_t to_integer(PyObject* value) {
   if (const auto open = open_size_in(value)) return *open;
-  if (PyBool_Check(value) || PyFloat_Check(value))
-    raise(PyExc_TypeError, "expected an integer, got ", repr_of(value));
+  if (PyBool_Check(value) || PyFloat_Check(value)) raise(PyExc_TypeError, "expected an integer, got ", repr_of(value));
   const Object index(checked(PyNumber_Index(value)));
   const long long number = PyLong_AsLongLong(index.get());
   if (number == -1 && PyErr_Occurred()) throw PythonErrorSet{};
@@ -402,8 +386,7 @@ void append_ints(PyObject* value, std::vector<std::int64_t>& out) {
       out.insert(out.end(), open->begin(), open->end());
       return;
     }
-    if (!is_integer(tensor.dtype()))
-      fail(ErrorCode::dtype_mismatch, "expected integers, got ", tensor.spec());
+    if (!is_integer(tensor.dtype())) fail(ErrorCode::dtype_mismatch, "expected integers, got ", tensor.spec());
     visit_dtype(tensor.dtype(), [&](auto tag) {
       using T = typename decltype(tag)::type;
       if constexpr (std::is_integral_v<T>)
@@ -415,8 +398,7 @@ void append_ints(PyObject* value, std::vector<std::int64_t>& out) {
   const Object items(checked(PySequence_Fast(value, "expected an integer or a sequence of integers")));
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(items.get(), i);
-    if (item == Py_None)
-      raise(PyExc_TypeError, "expected integers, got None among them: a size must be known");
+    if (item == Py_None) raise(PyExc_TypeError, "expected integers, got None among them: a size must be known");
     append_ints(item, out);
   }
 }

@@ -103,7 +103,8 @@ PaddedBatchOptions padding(nb::handle shapes, nb::handle values, bool drop_remai
       for (nb::handle size : shape) sizes.push_back(size.is_none() ? -1 : nb::cast<std::int64_t>(size));
     }
   if (!values.is_none())
-    for (nb::handle value : values) options.padding_values.push_back(value.is_none() ? Tensor() : to_tensor(value.ptr()));
+    for (nb::handle value : values)
+      options.padding_values.push_back(value.is_none() ? Tensor() : to_tensor(value.ptr()));
   return options;
 }
 
@@ -123,16 +124,22 @@ ElementFunction to_dataset_function(const char* stage, nb::object callable) {
 
 void add_functional(nb::class_<Dataset>& c) {
   c.def("map", [](const Dataset& d, nb::object f, std::int64_t calls, bool record) {
-    return d.map(to_function(std::move(f), record ? Recording::automatic : Recording::never), {.num_parallel_calls = calls});
+    return d.map(to_function(std::move(f), record ? Recording::automatic : Recording::never),
+                 {.num_parallel_calls = calls});
   });
-  c.def("map_blocks", [](const Dataset& d, nb::object f) { return d.map(to_function(std::move(f), Recording::blocks)); });
+  c.def("map_blocks",
+        [](const Dataset& d, nb::object f) { return d.map(to_function(std::move(f), Recording::blocks)); });
   c.def("filter", [](const Dataset& d, nb::object f) { return d.filter(to_function(std::move(f))); });
   c.def("take_while", [](const Dataset& d, nb::object f) { return d.take_while(to_function(std::move(f))); });
-  c.def("flat_map", [](const Dataset& d, nb::object f) { return d.flat_map(to_dataset_function("flat_map", std::move(f))); });
+  c.def("flat_map",
+        [](const Dataset& d, nb::object f) { return d.flat_map(to_dataset_function("flat_map", std::move(f))); });
   c.def("interleave", [](const Dataset& d, nb::object f, std::int64_t cycle, std::int64_t block, std::int64_t calls) {
-    return d.interleave(to_dataset_function("interleave", std::move(f)), {.cycle_length = cycle, .block_length = block, .num_parallel_calls = calls});
+    return d.interleave(to_dataset_function("interleave", std::move(f)),
+                        {.cycle_length = cycle, .block_length = block, .num_parallel_calls = calls});
   });
-  c.def("scan", [](const Dataset& d, nb::handle state, nb::object f) { return d.scan(to_value(state), to_function(std::move(f))); });
+  c.def("scan", [](const Dataset& d, nb::handle state, nb::object f) {
+    return d.scan(to_value(state), to_function(std::move(f)));
+  });
   c.def("reduce", [](const Dataset& d, nb::handle state, nb::object f) {
     const Value initial = to_value(state);
     const ElementFunction function = to_function(std::move(f));
@@ -147,33 +154,57 @@ void add_functional(nb::class_<Dataset>& c) {
     auto made = [reduce = shared(std::move(reduce))](std::int64_t number, const Dataset& window) {
       return with_lock([&] {
         const nb::object item = to_python(Value(window));
-        return checked_dataset("group_by_window", to_value((*reduce)(to_object(Tensor::scalar(number, DType::i64)), item)));
+        return checked_dataset("group_by_window",
+                               to_value((*reduce)(to_object(Tensor::scalar(number, DType::i64)), item)));
       });
     };
     auto window = [size = shared(std::move(size))](std::int64_t number) {
-      return with_lock([&] { return to_value((*size)(to_object(Tensor::scalar(number, DType::i64)))).tensor().item<std::int64_t>(); });
+      return with_lock([&] {
+        return to_value((*size)(to_object(Tensor::scalar(number, DType::i64)))).tensor().item<std::int64_t>();
+      });
     };
     return d.group_by_window(to_function(std::move(key)), std::move(made), std::move(window));
   });
-  c.def("bucket_by_sequence_length", [](const Dataset& d, nb::object length, std::vector<std::int64_t> boundaries, std::vector<std::int64_t> sizes,
-                                        nb::handle shapes, nb::handle values, bool to_boundary, bool drop) {
-    return d.bucket_by_sequence_length(to_function(std::move(length), Recording::never),
-                                       {.boundaries = std::move(boundaries), .batch_sizes = std::move(sizes), .batch = padding(shapes, values, drop), .pad_to_bucket_boundary = to_boundary});
-  }, nb::arg("length"), nb::arg("boundaries"), nb::arg("sizes"), nb::arg("shapes").none(), nb::arg("values").none(), nb::arg("to_boundary"), nb::arg("drop"));
-  c.def("rejection_resample", [](const Dataset& d, nb::object f, std::vector<double> target, std::vector<double> initial, std::int64_t seed) {
-    return d.rejection_resample(to_function(std::move(f)), std::move(target), std::move(initial), seed);
-  });
+  c.def(
+      "bucket_by_sequence_length",
+      [](const Dataset& d, nb::object length, std::vector<std::int64_t> boundaries, std::vector<std::int64_t> sizes,
+         nb::handle shapes, nb::handle values, bool to_boundary, bool drop) {
+        return d.bucket_by_sequence_length(to_function(std::move(length), Recording::never),
+                                           {.boundaries = std::move(boundaries),
+                                            .batch_sizes = std::move(sizes),
+                                            .batch = padding(shapes, values, drop),
+                                            .pad_to_bucket_boundary = to_boundary});
+      },
+      nb::arg("length"), nb::arg("boundaries"), nb::arg("sizes"), nb::arg("shapes").none(), nb::arg("values").none(),
+      nb::arg("to_boundary"), nb::arg("drop"));
+  c.def("rejection_resample",
+        [](const Dataset& d, nb::object f, std::vector<double> target, std::vector<double> initial, std::int64_t seed) {
+          return d.rejection_resample(to_function(std::move(f)), std::move(target), std::move(initial), seed);
+        });
 }
 
 void add_plain(nb::class_<Dataset>& c) {
-  c.def("shuffle", [](const Dataset& d, std::int64_t buffer, std::int64_t seed, bool reshuffle) { return d.shuffle(buffer, {.seed = seed, .reshuffle_each_iteration = reshuffle}); });
-  c.def("repeat", &Dataset::repeat).def("take", &Dataset::take).def("skip", &Dataset::skip).def("shard", &Dataset::shard);
+  c.def("shuffle", [](const Dataset& d, std::int64_t buffer, std::int64_t seed, bool reshuffle) {
+    return d.shuffle(buffer, {.seed = seed, .reshuffle_each_iteration = reshuffle});
+  });
+  c.def("repeat", &Dataset::repeat)
+      .def("take", &Dataset::take)
+      .def("skip", &Dataset::skip)
+      .def("shard", &Dataset::shard);
   c.def("concatenate", &Dataset::concatenate).def("unique", &Dataset::unique).def("enumerate", &Dataset::enumerate);
   c.def("batch", &Dataset::batch).def("unbatch", &Dataset::unbatch).def("ignore_errors", &Dataset::ignore_errors);
-  c.def("padded_batch", [](const Dataset& d, std::int64_t size, nb::handle shapes, nb::handle values, bool drop) { return d.padded_batch(size, padding(shapes, values, drop)); },
-        nb::arg("size"), nb::arg("shapes").none(), nb::arg("values").none(), nb::arg("drop"));
-  c.def("window", [](const Dataset& d, std::int64_t size, std::int64_t shift, std::int64_t stride, bool drop) { return d.window(size, {.shift = shift, .stride = stride, .drop_remainder = drop}); });
-  c.def("prefetch", &Dataset::prefetch).def("prefetch_to_device", &Dataset::prefetch_to_device).def("cache", &Dataset::cache);
+  c.def(
+      "padded_batch",
+      [](const Dataset& d, std::int64_t size, nb::handle shapes, nb::handle values, bool drop) {
+        return d.padded_batch(size, padding(shapes, values, drop));
+      },
+      nb::arg("size"), nb::arg("shapes").none(), nb::arg("values").none(), nb::arg("drop"));
+  c.def("window", [](const Dataset& d, std::int64_t size, std::int64_t shift, std::int64_t stride, bool drop) {
+    return d.window(size, {.shift = shift, .stride = stride, .drop_remainder = drop});
+  });
+  c.def("prefetch", &Dataset::prefetch)
+      .def("prefetch_to_device", &Dataset::prefetch_to_device)
+      .def("cache", &Dataset::cache);
   c.def("assert_cardinality", &Dataset::assert_cardinality);
   c.def("cardinality", &Dataset::cardinality);
   c.def("element_spec", [](const Dataset& d) {
@@ -211,13 +242,21 @@ void add_datasets(nb::module_& module) {
   nb::class_<Dataset> c(module, "Dataset");
   add_functional(c);
   add_plain(c);
-  module.def("dataset_from_tensor_slices", [](nb::handle tensors) { return Dataset::from_tensor_slices(to_value(tensors)); });
+  module.def("dataset_from_tensor_slices",
+             [](nb::handle tensors) { return Dataset::from_tensor_slices(to_value(tensors)); });
   module.def("dataset_from_tensors", [](nb::handle element) { return Dataset::from_tensors(to_value(element)); });
-  module.def("dataset_range", [](std::int64_t start, std::int64_t stop, std::int64_t step, nb::handle dtype) { return Dataset::range(start, stop, step, to_dtype(dtype.ptr())); });
+  module.def("dataset_range", [](std::int64_t start, std::int64_t stop, std::int64_t step, nb::handle dtype) {
+    return Dataset::range(start, stop, step, to_dtype(dtype.ptr()));
+  });
   module.def("dataset_from_generator", from_generator);
   module.def("dataset_zip", [](nb::handle datasets) { return Dataset::zip(to_value(datasets)); });
-  module.def("dataset_sample_from", [](const std::vector<Dataset>& all, std::vector<double> weights, std::int64_t seed, bool stop, bool rerandomize) { return Dataset(data::make_sampled(all, std::move(weights), seed, stop, rerandomize)); });
-  module.def("dataset_choose_from", [](const std::vector<Dataset>& all, const Dataset& choices, bool stop) { return Dataset::choose_from_datasets(all, choices, stop); });
+  module.def("dataset_sample_from", [](const std::vector<Dataset>& all, std::vector<double> weights, std::int64_t seed,
+                                       bool stop, bool rerandomize) {
+    return Dataset(data::make_sampled(all, std::move(weights), seed, stop, rerandomize));
+  });
+  module.def("dataset_choose_from", [](const std::vector<Dataset>& all, const Dataset& choices, bool stop) {
+    return Dataset::choose_from_datasets(all, choices, stop);
+  });
   module.def("dataset_load", &Dataset::load);
 }
 

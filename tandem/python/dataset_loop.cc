@@ -1,5 +1,5 @@
-// Loops over datasets in traced functions. Elements may come in several shapes (the last batch is often smaller): the body is
-// traced with the function for the shapes of the first element, and once more when others come.
+// Loops over datasets in traced functions. Elements may come in several shapes (the last batch is often smaller): the
+// body is traced with the function for the shapes of the first element, and once more when others come.
 #include <map>
 #include <mutex>
 
@@ -29,9 +29,14 @@ struct DatasetLoop final : OpDef {
   std::vector<Ref<Cell>> captured_cells;
 
   /// Traces the body inside the current function.
-  DatasetLoop(nb::object begin_with, nb::object python_body, std::size_t stop_value, const Specs& of_values, const Specs& element)
-      : begin(shared(std::move(begin_with))), body(shared(std::move(python_body))), stop(stop_value), values(of_values) {
-    if (Trace::current()->is_open()) fail(ErrorCode::cannot_trace, "a loop over a dataset has a graph of its own, whose sizes cannot be left open");
+  DatasetLoop(nb::object begin_with, nb::object python_body, std::size_t stop_value, const Specs& of_values,
+              const Specs& element)
+      : begin(shared(std::move(begin_with))),
+        body(shared(std::move(python_body))),
+        stop(stop_value),
+        values(of_values) {
+    if (Trace::current()->is_open())
+      fail(ErrorCode::cannot_trace, "a loop over a dataset has a graph of its own, whose sizes cannot be left open");
     Specs parameters = values;
     parameters.insert(parameters.end(), element.begin(), element.end());
     Tensors next;
@@ -68,13 +73,15 @@ struct DatasetLoop final : OpDef {
   mutable Bodies bodies_;
 
   Tensors run_python(std::span<const Tensor> parameters) const {
-    return tensors_in(nb::object((*body)(to_list(parameters.first(values.size())), to_list(parameters.subspan(values.size())))).ptr());
+    return tensors_in(
+        nb::object((*body)(to_list(parameters.first(values.size())), to_list(parameters.subspan(values.size()))))
+            .ptr());
   }
 
   void check(const Tensors& next) const {
     if (const Specs after = specs_of(next); after != values)
-      fail(ErrorCode::shape_mismatch, "a loop over a dataset: values must keep their dtypes and shapes; they begin as ", join(values),
-           " and the body gives ", join(after));
+      fail(ErrorCode::shape_mismatch, "a loop over a dataset: values must keep their dtypes and shapes; they begin as ",
+           join(values), " and the body gives ", join(after));
   }
 
   void run(OpCall& call) const {
@@ -125,7 +132,8 @@ struct DatasetLoop final : OpDef {
     Graph graph = trace.finish(next);
     for (const Graph::Write& write : graph.writes)
       if (std::find(cells.begin(), cells.end(), write.cell) == cells.end())
-        fail(ErrorCode::cannot_trace, "a loop over a dataset assigns variable '", write.cell->name(), "' only for some shapes of its elements");
+        fail(ErrorCode::cannot_trace, "a loop over a dataset assigns variable '", write.cell->name(),
+             "' only for some shapes of its elements");
     graph.writes.clear();
     return GraphFunction::make(std::move(graph), "dataset loop");
   }
@@ -133,7 +141,8 @@ struct DatasetLoop final : OpDef {
 
 nb::list dataset_loop(nb::object begin, nb::object body, std::size_t stop, nb::handle values, nb::handle element) {
   Tensors inputs = tensors_in(values.ptr());
-  const auto op = std::make_shared<DatasetLoop>(std::move(begin), std::move(body), stop, specs_of(inputs), specs_of(tensors_in(element.ptr())));
+  const auto op = std::make_shared<DatasetLoop>(std::move(begin), std::move(body), stop, specs_of(inputs),
+                                                specs_of(tensors_in(element.ptr())));
   for (const Ref<Cell>& cell : op->cells) inputs.push_back(Trace::current()->read(cell));
   inputs.insert(inputs.end(), op->captures.begin(), op->captures.end());
   Tensors results = call_op(op, inputs);

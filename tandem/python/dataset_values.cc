@@ -15,7 +15,8 @@ struct Classes {
   nb::object dataset, tensor_spec, dataset_spec;
   nb::object of_parts;        // of a dict of tensors or specs: the ragged or sparse tensor, or its spec
   nb::object of_alternative;  // of what stands where a ragged or sparse tensor should: that tensor, for generators
-  nb::object names_of, named;  // what a structure says of a named tuple's class, and the named tuple of that and of its items
+  nb::object names_of,
+      named;  // what a structure says of a named tuple's class, and the named tuple of that and of its items
   nb::object none_spec;        // what is known of None
 };
 Classes& classes() {
@@ -25,21 +26,29 @@ Classes& classes() {
 
 bool is_dataset(nb::handle object) { return nb::isinstance(object, classes().dataset); }
 
-/// None is a tuple without items that has a name, and no leaves; a named tuple's names are those of its class and fields.
+/// None is a tuple without items that has a name, and no leaves; a named tuple's names are those of its class and
+/// fields.
 StructureRef none_structure() {
-  static const auto one = std::make_shared<Structure>(Structure::Kind::tuple, std::vector<std::string>{"None"}, std::vector<StructureRef>{});
+  static const auto one = std::make_shared<Structure>(Structure::Kind::tuple, std::vector<std::string>{"None"},
+                                                      std::vector<StructureRef>{});
   return one;
 }
 bool is_none(const Structure& structure) { return structure == *none_structure(); }
-bool is_named_tuple(nb::handle object) { return PyTuple_Check(object.ptr()) && PyObject_HasAttrString(object.ptr(), "_fields"); }
+bool is_named_tuple(nb::handle object) {
+  return PyTuple_Check(object.ptr()) && PyObject_HasAttrString(object.ptr(), "_fields");
+}
 StructureRef tuple_structure(nb::handle tuple, std::vector<StructureRef> children) {
   std::vector<std::string> names;
   if (is_named_tuple(tuple))
-    for (nb::handle name : classes().names_of(nb::borrow(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(tuple.ptr())))))) names.push_back(nb::cast<std::string>(name));
+    for (nb::handle name :
+         classes().names_of(nb::borrow(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(tuple.ptr()))))))
+      names.push_back(nb::cast<std::string>(name));
   return std::make_shared<Structure>(Structure::Kind::tuple, std::move(names), std::move(children));
 }
 /// Called with the items of a tuple one by one, as TensorFlow calls functions of elements; a named tuple stays one.
-bool is_several(const Structure& structure) { return structure.kind() == Structure::Kind::tuple && structure.names().empty(); }
+bool is_several(const Structure& structure) {
+  return structure.kind() == Structure::Kind::tuple && structure.names().empty();
+}
 
 /// Walks a structure, making a Python value of each leaf.
 template <class F>
@@ -54,7 +63,8 @@ nb::object build(const Structure& structure, std::size_t& leaf, F& make, const n
     return structure.names().empty() ? out : classes().named(nb::cast(structure.names()), out);
   }
   nb::dict out;
-  for (std::size_t i = 0; i < children.size(); ++i) out[structure.names()[i].c_str()] = build(*children[i], leaf, make, none);
+  for (std::size_t i = 0; i < children.size(); ++i)
+    out[structure.names()[i].c_str()] = build(*children[i], leaf, make, none);
   return data::is_composite(structure) ? classes().of_parts(out) : nb::object(out);
 }
 
@@ -86,7 +96,8 @@ LeafSpec leaf_spec(nb::handle spec) {
   const nb::object sizes = field(field(spec, "shape"), "dims");
   leaf.ranked = !sizes.is_none();
   if (leaf.ranked)
-    for (nb::handle size : sizes) leaf.sizes.push_back(size.is_none() ? LeafSpec::kUnknown : nb::cast<std::int64_t>(size));
+    for (nb::handle size : sizes)
+      leaf.sizes.push_back(size.is_none() ? LeafSpec::kUnknown : nb::cast<std::int64_t>(size));
   return leaf;
 }
 
@@ -122,32 +133,38 @@ void append_leaves(nb::handle object, const Structure& structure, const ElementS
     return;
   }
   if (is_none(structure)) {
-    if (!object.is_none()) fail(ErrorCode::invalid_argument, "an element must be None where its signature says None, got ", nb::repr(object).c_str());
+    if (!object.is_none())
+      fail(ErrorCode::invalid_argument, "an element must be None where its signature says None, got ",
+           nb::repr(object).c_str());
     return;
   }
   if (data::is_composite(structure) && !PyDict_Check(object.ptr())) {
-    const nb::object tensor = nb::borrow(classes().of_alternative(object, structure.names()[0].c_str(), structure.names().size()));
+    const nb::object tensor =
+        nb::borrow(classes().of_alternative(object, structure.names()[0].c_str(), structure.names().size()));
     return append_leaves(parts_of(tensor), structure, spec, out);
   }
   const auto& children = structure.children();
   if (structure.kind() == Structure::Kind::map) {
     for (std::size_t i = 0; i < children.size(); ++i) {
       if (!PyDict_Check(object.ptr()) || !nb::borrow<nb::dict>(object).contains(structure.names()[i].c_str()))
-        fail(ErrorCode::invalid_argument, "an element must be a dict with the key '", structure.names()[i], "', got ", nb::repr(object).c_str());
+        fail(ErrorCode::invalid_argument, "an element must be a dict with the key '", structure.names()[i], "', got ",
+             nb::repr(object).c_str());
       append_leaves(nb::object(nb::borrow<nb::dict>(object)[structure.names()[i].c_str()]), *children[i], spec, out);
     }
     return;
   }
   if (!nb::isinstance<nb::sequence>(object) || nb::len(object) != children.size())
-    fail(ErrorCode::invalid_argument, "an element must be a tuple of ", children.size(), " items, got ", nb::repr(object).c_str());
+    fail(ErrorCode::invalid_argument, "an element must be a tuple of ", children.size(), " items, got ",
+         nb::repr(object).c_str());
   for (std::size_t i = 0; i < children.size(); ++i) append_leaves(nb::object(object[i]), *children[i], spec, out);
 }
 
 }  // namespace
 
-void register_dataset_classes(nb::handle dataset, nb::handle tensor_spec, nb::handle dataset_spec, nb::handle of_parts, nb::handle of_alternative,
-                              nb::handle names_of, nb::handle named, nb::handle none_spec) {
-  classes() = {nb::borrow(dataset), nb::borrow(tensor_spec), nb::borrow(dataset_spec), nb::borrow(of_parts), nb::borrow(of_alternative), nb::borrow(names_of), nb::borrow(named), nb::borrow(none_spec)};
+void register_dataset_classes(nb::handle dataset, nb::handle tensor_spec, nb::handle dataset_spec, nb::handle of_parts,
+                              nb::handle of_alternative, nb::handle names_of, nb::handle named, nb::handle none_spec) {
+  classes() = {nb::borrow(dataset),        nb::borrow(tensor_spec), nb::borrow(dataset_spec), nb::borrow(of_parts),
+               nb::borrow(of_alternative), nb::borrow(names_of),    nb::borrow(named),        nb::borrow(none_spec)};
 }
 
 nb::object to_python(const Value& value) {
@@ -184,7 +201,8 @@ Value to_value(nb::handle object) {
   }
   if (PyDict_Check(object.ptr())) {
     std::vector<std::pair<std::string, Value>> items;
-    for (auto [name, item] : nb::borrow<nb::dict>(object)) items.emplace_back(nb::cast<std::string>(nb::str(name)), to_value(item));
+    for (auto [name, item] : nb::borrow<nb::dict>(object))
+      items.emplace_back(nb::cast<std::string>(nb::str(name)), to_value(item));
     return Value::map(std::move(items));
   }
   if (object.is_none()) return {none_structure(), {}};
@@ -218,7 +236,8 @@ ElementFunction to_function(nb::object callable, Recording how) {
             return with_lock([&] {
               const nb::object arguments = to_python(value);
               const bool several = is_several(*value.structure());
-              nb::object result = several ? nb::steal(checked(PyObject_CallObject(function->ptr(), arguments.ptr()))) : (*function)(arguments);
+              nb::object result = several ? nb::steal(checked(PyObject_CallObject(function->ptr(), arguments.ptr())))
+                                          : (*function)(arguments);
               // A list is mostly what tf.py_function gave: several tensors, not one.
               if (PyList_Check(result.ptr())) result = nb::steal(checked(PyList_AsTuple(result.ptr())));
               return to_value(result);

@@ -5,11 +5,11 @@
 
 namespace tandem::python {
 
-/// The package's classes around our handles: Dataset wraps one, TensorSpec and DatasetSpec describe leaves; of_parts makes
-/// ragged and sparse tensors of their parts, of_alternative what a generator yielded for one; names_of and named take a named
-/// tuple's class to strings and back, none_spec stands for None among specs.
-void register_dataset_classes(nb::handle dataset, nb::handle tensor_spec, nb::handle dataset_spec, nb::handle of_parts, nb::handle of_alternative,
-                              nb::handle names_of, nb::handle named, nb::handle none_spec);
+/// The package's classes around our handles: Dataset wraps one, TensorSpec and DatasetSpec describe leaves; of_parts
+/// makes ragged and sparse tensors of their parts, of_alternative what a generator yielded for one; names_of and named
+/// take a named tuple's class to strings and back, none_spec stands for None among specs.
+void register_dataset_classes(nb::handle dataset, nb::handle tensor_spec, nb::handle dataset_spec, nb::handle of_parts,
+                              nb::handle of_alternative, nb::handle names_of, nb::handle named, nb::handle none_spec);
 
 nb::object to_python(const Value& value);
 nb::object to_python(const ElementSpec& spec);

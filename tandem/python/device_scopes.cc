@@ -19,7 +19,8 @@ struct Entered {
   std::unique_ptr<DeviceScope> scope;
 };
 
-/// A scope stands on the stack of the thread that entered it: it is that thread's to take away, at the latest when it ends.
+/// A scope stands on the stack of the thread that entered it: it is that thread's to take away, at the latest when it
+/// ends.
 std::vector<Entered>& entered() {
   thread_local std::vector<Entered> list;
   return list;
@@ -55,7 +56,8 @@ Scope::Scope(std::optional<std::string> name) : name_(std::move(name)) {
 void Scope::enter() const {
   Entered now{.by = id_, .hides = !name_};
   if (name_) now.name = inside_others(*name_);
-  now.scope = name_ ? std::make_unique<DeviceScope>(now.name ? now.name->long_name() : "") : std::make_unique<DeviceScope>(nullptr);
+  now.scope = name_ ? std::make_unique<DeviceScope>(now.name ? now.name->long_name() : "")
+                    : std::make_unique<DeviceScope>(nullptr);
   entered().push_back(std::move(now));
 }
 

@@ -8,8 +8,8 @@
 
 namespace tandem::python {
 
-/// One `tf.device(name)`; no name hides the scopes outside. It may be entered again, also inside itself, and by several threads:
-/// each leaves what it has entered itself.
+/// One `tf.device(name)`; no name hides the scopes outside. It may be entered again, also inside itself, and by several
+/// threads: each leaves what it has entered itself.
 class Scope {
  public:
   explicit Scope(std::optional<std::string> name);

@@ -1,4 +1,5 @@
-// What the replicas of a strategy need: their share of a batch, of random numbers, and of the state of the thread they stand for.
+// What the replicas of a strategy need: their share of a batch, of random numbers, and of the state of the thread they
+// stand for.
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -83,7 +84,9 @@ void add_runs(nb::module_& module) {
 class Attempt {
  public:
   explicit Attempt(const MirroredStrategy& strategy)
-      : group_(strategy.device_group()), home_(strategy.home()), numbers_(random_state().position()) {
+      : group_(strategy.device_group()),
+        home_(strategy.home()),
+        numbers_(random_state().position()) {
     group_->part_from_lost();
     departures_ = group_->departures();
   }
@@ -103,7 +106,9 @@ class Attempt {
     random_state().set_position(numbers_);
     return true;
   }
-  std::string stand_in(const std::string& device) const { return group_->stand_in(DeviceName::parse(device)).short_name(); }
+  std::string stand_in(const std::string& device) const {
+    return group_->stand_in(DeviceName::parse(device)).short_name();
+  }
 
  private:
   std::shared_ptr<DeviceGroup> group_;
@@ -114,7 +119,8 @@ class Attempt {
   WriteJournal* before_ = nullptr;
 };
 
-/// People are told by Python's logger, on its main thread: whoever notices that a device fails does not wait for the interpreter.
+/// People are told by Python's logger, on its main thread: whoever notices that a device fails does not wait for the
+/// interpreter.
 void tell_in_python(const std::string& line) {
   const auto tell = [](void* given) {
     const std::unique_ptr<std::string> text(static_cast<std::string*>(given));
@@ -152,24 +158,31 @@ void add_group(nb::module_& module) {
       .def("set_single", &Tuner::set_single)
       .def("slower_together", &Tuner::slower_together);
   nb::class_<MirroredStrategy>(module, "MirroredGroup")
-      .def("__init__", [](MirroredStrategy* self, const Names& devices, bool stops, bool sharded, const std::string& reduce_to) {
-        using OnFailure = MirroredOptions::OnFailure;
-        new (self) MirroredStrategy(devices, {.on_failure = stops ? OnFailure::stop : OnFailure::leave, .sharded = sharded, .reduce_to = reduce_to});
-      })
+      .def("__init__",
+           [](MirroredStrategy* self, const Names& devices, bool stops, bool sharded, const std::string& reduce_to) {
+             using OnFailure = MirroredOptions::OnFailure;
+             new (self) MirroredStrategy(devices, {.on_failure = stops ? OnFailure::stop : OnFailure::leave,
+                                                   .sharded = sharded,
+                                                   .reduce_to = reduce_to});
+           })
       .def_prop_ro("devices", &MirroredStrategy::devices)
       .def_prop_ro("replica_devices", &MirroredStrategy::replica_devices)
       .def_prop_ro("num_replicas_in_sync", &MirroredStrategy::num_replicas_in_sync)
       .def("even_sizes", [](const MirroredStrategy& self, std::int64_t rows) { return even_rows(self, rows); })
       .def_prop_ro("division", &MirroredStrategy::division)
       .def_prop_ro("home", &MirroredStrategy::home)
-      .def("homes", [](const MirroredStrategy& self, const std::vector<std::size_t>& bytes) { return self.homes(bytes); })
+      .def("homes",
+           [](const MirroredStrategy& self, const std::vector<std::size_t>& bytes) { return self.homes(bytes); })
       .def("sizes", &MirroredStrategy::shard_rows)
       .def("set_speeds", &MirroredStrategy::set_speeds)
       .def("adapts", &MirroredStrategy::adapts)
       .def("explain", &MirroredStrategy::explain)
-      .def("tell_slower", [](const MirroredStrategy& self, const std::string& line) { tell_slower(self.devices(), line); })
+      .def("tell_slower",
+           [](const MirroredStrategy& self, const std::string& line) { tell_slower(self.devices(), line); })
       .def("note_in_trace", [](const MirroredStrategy& self) { Trace::current()->note_group(self.device_group()); })
-      .def("attempt", [](const MirroredStrategy& self) { return self.device_group() ? new Attempt(self) : nullptr; }, nb::rv_policy::take_ownership);
+      .def(
+          "attempt", [](const MirroredStrategy& self) { return self.device_group() ? new Attempt(self) : nullptr; },
+          nb::rv_policy::take_ownership);
 }
 
 }  // namespace
@@ -178,9 +191,12 @@ void add_distribute(nb::module_& module) {
   nb::class_<SharedDraws>(module, "SharedDraws").def(nb::init<>());
   nb::class_<Draws>(module, "Draws")
       .def(nb::init<>())
-      .def("__init__", [](Draws* self, SharedDraws& all, std::int64_t begin, std::int64_t rows, std::int64_t total) {
-        new (self) Draws{.of_replica = ReplicaDraws(all, begin, rows, total)};
-      }, nb::keep_alive<1, 2>())
+      .def(
+          "__init__",
+          [](Draws* self, SharedDraws& all, std::int64_t begin, std::int64_t rows, std::int64_t total) {
+            new (self) Draws{.of_replica = ReplicaDraws(all, begin, rows, total)};
+          },
+          nb::keep_alive<1, 2>())
       .def("__enter__", &Draws::enter)
       .def("__exit__", [](Draws& self, nb::args) { self.exit(); });
   nb::class_<TakenOver>(module, "ThreadContext")

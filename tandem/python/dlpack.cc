@@ -1,5 +1,5 @@
-// DLPack: tensors handed to and taken from other libraries without a copy. The structures are the protocol's, version 1.0
-// and the unversioned one before it.
+// DLPack: tensors handed to and taken from other libraries without a copy. The structures are the protocol's,
+// version 1.0 and the unversioned one before it.
 #include <memory>
 
 #include "tandem/python/convert.h"
@@ -48,10 +48,10 @@ constexpr const char *kUsedOld = "used_dltensor", *kUsedNew = "used_dltensor_ver
 constexpr struct {
   DType dtype;
   DLDataType type;
-} kTypes[] = {{DType::f16, {kFloat, 16, 1}}, {DType::f32, {kFloat, 32, 1}},  {DType::f64, {kFloat, 64, 1}},
-              {DType::bf16, {kBFloat, 16, 1}}, {DType::i8, {kInt, 8, 1}},    {DType::u8, {kUInt, 8, 1}},
-              {DType::i32, {kInt, 32, 1}},   {DType::i64, {kInt, 64, 1}},    {DType::i16, {kInt, 16, 1}},
-              {DType::u16, {kUInt, 16, 1}},  {DType::u32, {kUInt, 32, 1}},   {DType::u64, {kUInt, 64, 1}},
+} kTypes[] = {{DType::f16, {kFloat, 16, 1}},   {DType::f32, {kFloat, 32, 1}}, {DType::f64, {kFloat, 64, 1}},
+              {DType::bf16, {kBFloat, 16, 1}}, {DType::i8, {kInt, 8, 1}},     {DType::u8, {kUInt, 8, 1}},
+              {DType::i32, {kInt, 32, 1}},     {DType::i64, {kInt, 64, 1}},   {DType::i16, {kInt, 16, 1}},
+              {DType::u16, {kUInt, 16, 1}},    {DType::u32, {kUInt, 32, 1}},  {DType::u64, {kUInt, 64, 1}},
               {DType::boolean, {kBool, 8, 1}}};
 
 DLDataType type_of(DType dtype) {
@@ -62,9 +62,10 @@ DLDataType type_of(DType dtype) {
 
 DType dtype_of(const DLDataType& type) {
   for (const auto& known : kTypes)
-    if (known.type.code == type.code && known.type.bits == type.bits && known.type.lanes == type.lanes) return known.dtype;
-  raise(PyExc_TypeError, "from_dlpack: no dtype here holds DLPack's code ", int{type.code}, " of ", int{type.bits}, " bits and ",
-        type.lanes, " lanes; convert it first, for example to float32 or int64");
+    if (known.type.code == type.code && known.type.bits == type.bits && known.type.lanes == type.lanes)
+      return known.dtype;
+  raise(PyExc_TypeError, "from_dlpack: no dtype here holds DLPack's code ", int{type.code}, " of ", int{type.bits},
+        " bits and ", type.lanes, " lanes; convert it first, for example to float32 or int64");
 }
 
 /// What others hold: the structure they asked for, the tensor, and its sizes.
@@ -81,7 +82,8 @@ struct Handed {
       strides[i] = step;
       step *= shape[i];
     }
-    managed.tensor = {const_cast<void*>(tensor.raw_data()), {kHost, 0}, tensor.rank(), type_of(tensor.dtype()), shape, strides, 0};
+    managed.tensor = {
+        const_cast<void*>(tensor.raw_data()), {kHost, 0}, tensor.rank(), type_of(tensor.dtype()), shape, strides, 0};
     managed.context = this;
     managed.deleter = [](Managed* self) { delete static_cast<Handed*>(self->context); };
   }
@@ -114,7 +116,8 @@ void require_host(PyObject* device) {
   if (device == Py_None) return;
   const Object type(checked(PySequence_GetItem(device, 0)));
   if (to_integer(type.get()) != kHost)
-    raise(PyExc_BufferError, "__dlpack__: the values are handed out on the host, DLPack's device (1, 0), got type ", to_integer(type.get()));
+    raise(PyExc_BufferError, "__dlpack__: the values are handed out on the host, DLPack's device (1, 0), got type ",
+          to_integer(type.get()));
 }
 
 bool is_dense(const DLTensor& tensor) {
@@ -131,10 +134,15 @@ template <class Managed>
 Tensor taken(Managed* managed) {
   const DLTensor& given = managed->tensor;
   if (given.device.type != kHost && given.device.type != kPinnedHost)
-    raise(PyExc_BufferError, "from_dlpack: the tensor is on a device of DLPack's type ", given.device.type, "; bring it to the host first");
-  if (given.ndim > kMaxRank) raise(PyExc_ValueError, "from_dlpack: ", given.ndim, " axes; at most ", kMaxRank, " are possible");
-  if (!is_dense(given)) raise(PyExc_ValueError, "from_dlpack: the values do not lie side by side, row by row; make a contiguous copy first");
-  const TensorSpec spec(dtype_of(given.dtype), Shape(std::span<const std::int64_t>(given.shape, static_cast<std::size_t>(given.ndim))));
+    raise(PyExc_BufferError, "from_dlpack: the tensor is on a device of DLPack's type ", given.device.type,
+          "; bring it to the host first");
+  if (given.ndim > kMaxRank)
+    raise(PyExc_ValueError, "from_dlpack: ", given.ndim, " axes; at most ", kMaxRank, " are possible");
+  if (!is_dense(given))
+    raise(PyExc_ValueError,
+          "from_dlpack: the values do not lie side by side, row by row; make a contiguous copy first");
+  const TensorSpec spec(dtype_of(given.dtype),
+                        Shape(std::span<const std::int64_t>(given.shape, static_cast<std::size_t>(given.ndim))));
   char* const data = static_cast<char*>(given.data) + given.byte_offset;
   return lent_tensor(spec, data, Tensor(0).impl()->decision, [managed] {
     if (managed->deleter) managed->deleter(managed);
@@ -165,7 +173,8 @@ Object capsule_from(PyObject* object) {
 
 Tensor from_dlpack(PyObject* value) {
   if (!PyCapsule_CheckExact(value) && !PyObject_HasAttrString(value, "__dlpack__"))
-    raise(PyExc_TypeError, "from_dlpack needs a DLPack capsule or an object with __dlpack__, got ", Py_TYPE(value)->tp_name);
+    raise(PyExc_TypeError, "from_dlpack needs a DLPack capsule or an object with __dlpack__, got ",
+          Py_TYPE(value)->tp_name);
   const Object capsule = PyCapsule_CheckExact(value) ? Object::borrowed(value) : capsule_from(value);
   if (PyCapsule_IsValid(capsule.get(), kNew)) return take<DLManagedTensorVersioned>(capsule.get(), kNew, kUsedNew);
   if (PyCapsule_IsValid(capsule.get(), kOld)) return take<DLManagedTensor>(capsule.get(), kOld, kUsedOld);
@@ -178,13 +187,15 @@ PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* keywords) {
   return guarded([&] {
     static const char* names[] = {"stream", "max_version", "dl_device", "copy", nullptr};
     PyObject *stream = Py_None, *max_version = Py_None, *device = Py_None, *copy = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$OOOO", const_cast<char**>(names), &stream, &max_version, &device, &copy))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$OOOO", const_cast<char**>(names), &stream, &max_version,
+                                     &device, &copy))
       throw PythonErrorSet{};
     Tensor tensor = tensor_of(self);
     require_value(tensor, "as a DLPack tensor", "return it from the function and hand it on outside");
     type_of(tensor.dtype());  // strings end here
     require_host(device);
-    if (copy == Py_True) tensor = Tensor::from_bytes(tensor.raw_data(), static_cast<std::size_t>(tensor.size()), tensor.spec());
+    if (copy == Py_True)
+      tensor = Tensor::from_bytes(tensor.raw_data(), static_cast<std::size_t>(tensor.size()), tensor.spec());
     if (!knows_versions(max_version)) return capsule_of(std::make_unique<Handed<DLManagedTensor>>(std::move(tensor)));
     auto handed = std::make_unique<Handed<DLManagedTensorVersioned>>(std::move(tensor));
     handed->managed.major = 1;
@@ -196,11 +207,14 @@ PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* keywords) {
 void add_lending(nb::module_& module) {
   module.def("from_dlpack", [](nb::handle value) { return to_object(from_dlpack(value.ptr())); });
   module.def("numpy_gives_copies", &give_copies, nb::arg("copies"));
-  module.def("lend", [](nb::handle array) -> nb::object {
-    if (!is_numpy(array.ptr())) return nb::none();
-    const std::optional<Tensor> tensor = lend_numpy(array.ptr());
-    return tensor ? to_object(*tensor) : nb::none();
-  }, "A tensor over a NumPy array's own memory, for as long as the array does not change; None where that cannot be.");
+  module.def(
+      "lend",
+      [](nb::handle array) -> nb::object {
+        if (!is_numpy(array.ptr())) return nb::none();
+        const std::optional<Tensor> tensor = lend_numpy(array.ptr());
+        return tensor ? to_object(*tensor) : nb::none();
+      },
+      "A tensor over a NumPy array's own memory, for as long as the array does not change; None where that cannot be.");
 }
 
 }  // namespace tandem::python

@@ -40,8 +40,12 @@ void set_error_in_flight() noexcept {
     const auto found = classes().find(static_cast<int>(error.code()));
     // Made here and not when it is caught: which class it is also depends on whether a function is being traced.
     // File names and what a file holds need not be UTF-8.
-    PyObject* const message = PyUnicode_DecodeUTF8(error.what(), static_cast<Py_ssize_t>(std::strlen(error.what())), "replace");
-    PyObject* const made = message ? PyObject_CallFunctionObjArgs(found != classes().end() ? found->second : PyExc_RuntimeError, message, nullptr) : nullptr;
+    PyObject* const message =
+        PyUnicode_DecodeUTF8(error.what(), static_cast<Py_ssize_t>(std::strlen(error.what())), "replace");
+    PyObject* const made = message
+                               ? PyObject_CallFunctionObjArgs(
+                                     found != classes().end() ? found->second : PyExc_RuntimeError, message, nullptr)
+                               : nullptr;
     Py_XDECREF(message);
     if (made) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made)), made);
     Py_XDECREF(made);
@@ -60,7 +64,9 @@ std::atomic<int> away{0};  // threads that gave the lock up and have neither it 
 std::thread::id ended_by;  // written before `ending`
 }  // namespace
 
-bool may_take_lock() noexcept { return Py_IsInitialized() && (!ending.load() || std::this_thread::get_id() == ended_by); }
+bool may_take_lock() noexcept {
+  return Py_IsInitialized() && (!ending.load() || std::this_thread::get_id() == ended_by);
+}
 
 PyThreadState* give_lock_up() noexcept {
   away.fetch_add(1);
@@ -80,10 +86,11 @@ void interpreter_ends() {
   ended_by = std::this_thread::get_id();
   ending = true;
   const WithoutGil without;
-  // Libraries and drivers must not be at work while the process takes them down. Who waits for something that needs Python
-  // waits in vain, and is harmless.
+  // Libraries and drivers must not be at work while the process takes them down. Who waits for something that needs
+  // Python waits in vain, and is harmless.
   const auto latest = std::chrono::steady_clock::now() + std::chrono::seconds(3);
-  while (away.load() > 1 && std::chrono::steady_clock::now() < latest) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  while (away.load() > 1 && std::chrono::steady_clock::now() < latest)
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
 
 }  // namespace tandem::python

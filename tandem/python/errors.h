@@ -66,8 +66,8 @@ class Object {
 
 /// Lets others have the interpreter's lock.
 PyThreadState* give_lock_up() noexcept;
-/// Takes the interpreter's lock again. Once the interpreter ends, a thread other than the one that ends it stays here until
-/// the process is gone: Python would end it by unwinding, which no destructor survives.
+/// Takes the interpreter's lock again. Once the interpreter ends, a thread other than the one that ends it stays here
+/// until the process is gone: Python would end it by unwinding, which no destructor survives.
 void take_lock_back(PyThreadState* state) noexcept;
 /// False in threads that the end of the interpreter has left behind: they must not touch Python's objects any more.
 bool may_take_lock() noexcept;

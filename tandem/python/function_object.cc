@@ -1,5 +1,6 @@
 // The Python type below tf.function. A call like one before goes straight to its plan; the others are sorted out by the
-// package (python/tandemflow/_function.py), which gives tensors, a key for all else, and the structure of the arguments.
+// package (python/tandemflow/_function.py), which gives tensors, a key for all else, and the structure of the
+// arguments.
 #include "tandem/python/function_object.h"
 
 #include <nanobind/nanobind.h>
@@ -71,9 +72,10 @@ struct State {
   PyObject* self;
   std::optional<Function> function;
   std::vector<Remembered> remembered;  // the latest first
-  /// How the results of each trace are nested, by what `function` notes of it; those that it has dropped go at the next trace.
+  /// How the results of each trace are nested, by what `function` notes of it; those that it has dropped go at the next
+  /// trace.
   std::map<std::weak_ptr<const void>, Object, std::owner_less<>> structures;
-  bool traced = false;      // variables may be made no more
+  bool traced = false;  // variables may be made no more
   bool must_check = false;  // the first trace made variables: does the next one?
 
   Tensors body(const Tensors& parameters);
@@ -98,7 +100,8 @@ State& state_of(PyObject* self) { return *reinterpret_cast<FunctionObject*>(self
   const char* words = message ? PyUnicode_AsUTF8(message.get()) : nullptr;
   PyErr_Clear();
   std::string_view reason = words ? words : "it failed";
-  if (const std::string code = error_id(ErrorCode::cannot_trace) + " "; reason.starts_with(code)) reason.remove_prefix(code.size());
+  if (const std::string code = error_id(ErrorCode::cannot_trace) + " "; reason.starts_with(code))
+    reason.remove_prefix(code.size());
   fail(ErrorCode::cannot_trace, reason);
 }
 
@@ -213,7 +216,9 @@ PyObject* configure(PyObject* self, PyObject* name) {
     const char* utf8 = PyUnicode_AsUTF8(name);
     if (!utf8) throw PythonErrorSet{};
     State& state = state_of(self);
-    state.function.emplace([&state](const Tensors& p) { return state.body(p); }, FunctionOptions{.name = utf8, .note = [] { return Tracing::current->structures.back().first; }});
+    state.function.emplace(
+        [&state](const Tensors& p) { return state.body(p); },
+        FunctionOptions{.name = utf8, .note = [] { return Tracing::current->structures.back().first; }});
     Py_RETURN_NONE;
   });
 }
@@ -233,7 +238,8 @@ PyObject* run(PyObject* self, PyObject* args) {
     if (Trace::current()) return run_inside(state, call);
     for (const Tensor& argument : call.arguments)
       if (argument.is_symbolic())
-        fail(ErrorCode::cannot_trace, "a ", argument.spec(), " tensor is passed that belongs to a trace which has ended; ",
+        fail(ErrorCode::cannot_trace, "a ", argument.spec(),
+             " tensor is passed that belongs to a trace which has ended; ",
              "return it from its function, or assign it to a variable");
     Concrete concrete = state.concrete(call.arguments, call.key, call.structure, call.open);
     const std::vector<TensorRef> refs(call.arguments.begin(), call.arguments.end());
@@ -268,12 +274,10 @@ PyObject* retraces(PyObject* self, PyObject*) {
   });
 }
 
-PyMethodDef methods[] = {{"_configure", configure, METH_O, nullptr},
-                         {"_run", run, METH_VARARGS, nullptr},
-                         {"_concrete", concrete, METH_VARARGS, nullptr},
-                         {"_tracing_count", tracing_count, METH_NOARGS, nullptr},
-                         {"_retraces", retraces, METH_NOARGS, nullptr},
-                         {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {
+    {"_configure", configure, METH_O, nullptr},     {"_run", run, METH_VARARGS, nullptr},
+    {"_concrete", concrete, METH_VARARGS, nullptr}, {"_tracing_count", tracing_count, METH_NOARGS, nullptr},
+    {"_retraces", retraces, METH_NOARGS, nullptr},  {nullptr, nullptr, 0, nullptr}};
 
 PyObject* make(PyTypeObject* type, PyObject*, PyObject*) {
   return guarded([&] {
@@ -297,9 +301,10 @@ void note_variable_creation() {
   if (!Trace::current() || !Tracing::current) return;
   Creation& creation = Tracing::current->creation;
   if (!creation.allowed)
-    raise(PyExc_ValueError,
-          "tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable is only "
-          "created once or created outside tf.function.");
+    raise(
+        PyExc_ValueError,
+        "tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable is only "
+        "created once or created outside tf.function.");
   creation.happened = true;
 }
 

@@ -43,9 +43,7 @@ void add_functions(nb::module_& module) {
   module.def("set_promotion", set_promotion, nb::arg("function").none());
   module.def(
       "to_tensor",
-      [](nb::handle value, nb::handle dtype) {
-        return to_object(to_tensor(value.ptr(), optional_dtype(dtype)));
-      },
+      [](nb::handle value, nb::handle dtype) { return to_object(to_tensor(value.ptr(), optional_dtype(dtype))); },
       nb::arg("value").none(), nb::arg("dtype").none() = nb::none());
   module.def(
       "to_tensor_beside",
@@ -56,8 +54,10 @@ void add_functions(nb::module_& module) {
   module.def(
       "as_dtype", [](nb::handle value) { return nb::steal(dtype_object(to_dtype(value.ptr()))); },
       nb::arg("value").none());
-  module.def("set_name_scope", [](const char* scope) { return nb::str(std::exchange(name_scope(), std::string(scope)).c_str()); },
-             "What variables of this thread are named under from now on; returns what it was before.");
+  module.def(
+      "set_name_scope",
+      [](const char* scope) { return nb::str(std::exchange(name_scope(), std::string(scope)).c_str()); },
+      "What variables of this thread are named under from now on; returns what it was before.");
   module.def(
       "as_ints",
       [](nb::handle value) {
@@ -72,43 +72,39 @@ void add_functions(nb::module_& module) {
   module.def("range", [](nb::handle start, nb::handle limit, nb::handle delta, nb::handle dtype) {
     return to_object(range(to_real(start.ptr()), to_real(limit.ptr()), to_real(delta.ptr()), to_dtype(dtype.ptr())));
   });
-  module.def("random_normal",
-             [](nb::handle shape, double mean, double stddev, nb::handle dtype, std::int64_t seed) {
-               return made([&, s = shape_of(shape), d = to_dtype(dtype.ptr())] {
-                 return random_normal(s, not_open(mean), not_open(stddev), d, seed);
-               });
-             });
-  module.def("random_uniform",
-             [](nb::handle shape, double low, double high, nb::handle dtype, std::int64_t seed) {
-               return made([&, s = shape_of(shape), d = to_dtype(dtype.ptr())] {
-                 return random_uniform(s, not_open(low), not_open(high), d, seed);
-               });
-             });
+  module.def("random_normal", [](nb::handle shape, double mean, double stddev, nb::handle dtype, std::int64_t seed) {
+    return made([&, s = shape_of(shape), d = to_dtype(dtype.ptr())] {
+      return random_normal(s, not_open(mean), not_open(stddev), d, seed);
+    });
+  });
+  module.def("random_uniform", [](nb::handle shape, double low, double high, nb::handle dtype, std::int64_t seed) {
+    return made([&, s = shape_of(shape), d = to_dtype(dtype.ptr())] {
+      return random_uniform(s, not_open(low), not_open(high), d, seed);
+    });
+  });
   module.def("set_seed", [](std::uint64_t seed) { set_seed(seed); });
   module.def("random_position", [] {
     const auto [seed, calls] = random_state().position();
     return nb::make_tuple(seed, calls);
   });
-  module.def("set_random_position", [](std::int64_t seed, std::int64_t calls) { random_state().set_position({seed, calls}); });
-  module.def("expand_dims", [](nb::handle x, std::int64_t axis) {
-    return to_object(expand_dims(to_tensor(x.ptr()), axis));
-  });
+  module.def("set_random_position",
+             [](std::int64_t seed, std::int64_t calls) { random_state().set_position({seed, calls}); });
+  module.def("expand_dims",
+             [](nb::handle x, std::int64_t axis) { return to_object(expand_dims(to_tensor(x.ptr()), axis)); });
   module.def(
-      "squeeze",
-      [](nb::handle x, nb::handle axes) { return to_object(squeeze(to_tensor(x.ptr()), ints(axes))); },
+      "squeeze", [](nb::handle x, nb::handle axes) { return to_object(squeeze(to_tensor(x.ptr()), ints(axes))); },
       nb::arg("x").none(), nb::arg("axes").none());
-  module.def("reverse", [](nb::handle x, nb::handle axes) { return to_object(reverse(to_tensor(x.ptr()), ints(axes))); });
+  module.def("reverse",
+             [](nb::handle x, nb::handle axes) { return to_object(reverse(to_tensor(x.ptr()), ints(axes))); });
   module.def("where_positions", [](nb::handle condition) { return to_object(where(to_tensor(condition.ptr()))); });
-  module.def("floordiv", [](nb::handle x, nb::handle y) {
-    return to_object(floordiv(to_tensor(x.ptr()), to_tensor(y.ptr())));
-  });
-  module.def("truncatediv", [](nb::handle x, nb::handle y) {
-    return to_object(truncatediv(to_tensor(x.ptr()), to_tensor(y.ptr())));
-  });
-  module.def("power", [](nb::handle x, nb::handle y) { return to_object(pow(to_tensor(x.ptr()), to_tensor(y.ptr()))); });
-  module.def("floormod", [](nb::handle x, nb::handle y) {
-    return to_object(floormod(to_tensor(x.ptr()), to_tensor(y.ptr())));
-  });
+  module.def("floordiv",
+             [](nb::handle x, nb::handle y) { return to_object(floordiv(to_tensor(x.ptr()), to_tensor(y.ptr()))); });
+  module.def("truncatediv",
+             [](nb::handle x, nb::handle y) { return to_object(truncatediv(to_tensor(x.ptr()), to_tensor(y.ptr()))); });
+  module.def("power",
+             [](nb::handle x, nb::handle y) { return to_object(pow(to_tensor(x.ptr()), to_tensor(y.ptr()))); });
+  module.def("floormod",
+             [](nb::handle x, nb::handle y) { return to_object(floormod(to_tensor(x.ptr()), to_tensor(y.ptr()))); });
 }
 
 }  // namespace tandem::python

@@ -26,7 +26,8 @@ nb::dict node_dict(const Node& node) {
   for (const AttrDef& def : node.op->attrs) attributes[std::string(def.name).c_str()] = attribute(view, def);
   nb::list inputs, outputs;
   for (const GraphValue& input : node.inputs) inputs.append(nb::make_tuple(input.node, input.output));
-  for (const TensorSpec& spec : node.outputs) outputs.append(nb::make_tuple(nb::steal(shape_object(spec.shape())), nb::steal(dtype_object(spec.dtype()))));
+  for (const TensorSpec& spec : node.outputs)
+    outputs.append(nb::make_tuple(nb::steal(shape_object(spec.shape())), nb::steal(dtype_object(spec.dtype()))));
   out["op"] = std::string(node.op->name).c_str();
   out["inputs"] = inputs;
   out["outputs"] = outputs;

@@ -45,8 +45,8 @@ class KeyReader {
     int named = 0;
     for (PyObject* item : items) named += item != Py_None && item != Py_Ellipsis;
     if (named > shape_.rank())
-      fail(ErrorCode::index_out_of_range, "Index out of range using input dim ", shape_.rank(),
-           "; input has only ", shape_.rank(), " dims");
+      fail(ErrorCode::index_out_of_range, "Index out of range using input dim ", shape_.rank(), "; input has only ",
+           shape_.rank(), " dims");
     bool seen_ellipsis = false;
     for (PyObject* item : items) {
       if (item == Py_Ellipsis) {
@@ -84,11 +84,14 @@ class KeyReader {
   static void refuse_late_bounds(const PySliceObject* slice) {
     for (PyObject* bound : {slice->start, slice->stop, slice->step})
       if (is_tensor(bound) && tensor_of(bound).is_symbolic())
-        fail(ErrorCode::cannot_trace, "a slice ends at a tensor that has no value yet: its size depends on values, so it cannot be part of a traced function; "
+        fail(ErrorCode::cannot_trace,
+             "a slice ends at a tensor that has no value yet: its size depends on values, so it cannot be part of a "
+             "traced function; "
              "use tf.gather, or a mask");
   }
   static void refuse_no_step(PyObject* step) {
-    if (PyLong_Check(step) && PyLong_AsLongLong(step) == 0) fail(ErrorCode::invalid_argument, "strides must be non-zero: a slice with step 0 has no end");
+    if (PyLong_Check(step) && PyLong_AsLongLong(step) == 0)
+      fail(ErrorCode::invalid_argument, "strides must be non-zero: a slice with step 0 has no end");
     PyErr_Clear();  // of a number that is too large, which is another mistake
   }
   static bool is_open_slice(PyObject* item) {
@@ -107,9 +110,11 @@ class KeyReader {
       if (is_smaller_size(at, 0)) at += size;
       return is_smaller_size(at, low) ? low : is_smaller_size(high, at) ? high : at;
     };
-    const std::int64_t start = bound(slice->start, step < 0 ? high : low), stop = bound(slice->stop, step < 0 ? low : high);
+    const std::int64_t start = bound(slice->start, step < 0 ? high : low),
+                       stop = bound(slice->stop, step < 0 ? low : high);
     const bool some = step < 0 ? is_smaller_size(stop, start) : is_smaller_size(start, stop);
-    const std::int64_t count = !some ? 0 : floor_of_sizes(step < 0 ? start - stop - 1 : stop - start - 1, std::abs(step)) + 1;
+    const std::int64_t count =
+        !some ? 0 : floor_of_sizes(step < 0 ? start - stop - 1 : stop - start - 1, std::abs(step)) + 1;
     selection_.shape.push_back(count);
     selection_.parts.push_back({start, step, count});
   }
@@ -133,7 +138,8 @@ class KeyReader {
 
   void take_later(const Tensor& index) {
     if ((index.dtype() != DType::i32 && index.dtype() != DType::i64) || index.rank() != 0)
-      raise(PyExc_TypeError, "an index must be a scalar of int32 or int64, got ", index.spec(), "; tf.gather takes lists of indices");
+      raise(PyExc_TypeError, "an index must be a scalar of int32 or int64, got ", index.spec(),
+            "; tf.gather takes lists of indices");
     selection_.late.push_back({static_cast<std::int64_t>(selection_.parts.size()), index});
     selection_.parts.push_back({0, 1, 1});
   }
@@ -145,7 +151,8 @@ class KeyReader {
 /// The tensor with an axis of size 1, what the index picks of it.
 Tensor picked(const Tensor& tensor, const LateIndex& index) {
   const std::int64_t size = tensor.shape()[static_cast<int>(index.axis)];
-  const Tensor zero = Tensor::scalar(std::int64_t{0}, index.at.dtype()), length = is_open(size) ? open_scalar(size, 1, index.at.dtype()) : Tensor::scalar(size, index.at.dtype());
+  const Tensor zero = Tensor::scalar(std::int64_t{0}, index.at.dtype()),
+               length = is_open(size) ? open_scalar(size, 1, index.at.dtype()) : Tensor::scalar(size, index.at.dtype());
   const Tensor at = where(less(index.at, zero), add(index.at, length), index.at);  // counted from the end
   return gather(tensor, reshape(at, Shape{1}), index.axis);
 }

@@ -12,12 +12,15 @@
 namespace tandem::python {
 namespace {
 
-std::string_view bytes_view(nb::handle object) { return {PyBytes_AS_STRING(object.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(object.ptr()))}; }
+std::string_view bytes_view(nb::handle object) {
+  return {PyBytes_AS_STRING(object.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(object.ptr()))};
+}
 nb::bytes to_bytes(const std::string& bytes) { return nb::bytes(bytes.data(), bytes.size()); }
 
 /// Text that is no UTF-8 comes back as it went.
 nb::object to_text(std::string_view bytes) {
-  return nb::steal(checked(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "surrogateescape")));
+  return nb::steal(
+      checked(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "surrogateescape")));
 }
 std::string from_text(nb::handle text) {
   const Object bytes(checked(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogateescape")));
@@ -93,7 +96,8 @@ Hdf5Object tree_of(nb::handle value, const std::string& path) {
   for (auto [key, part] : nb::borrow<nb::dict>(value)) {
     const std::string word = from_text(key);
     if ((word != "attrs" && word != "items") || !PyDict_Check(part.ptr()))
-      raise(PyExc_ValueError, "the group ", path, " must be {\"attrs\": {...}, \"items\": {...}}, got the key '", word, "'");
+      raise(PyExc_ValueError, "the group ", path, " must be {\"attrs\": {...}, \"items\": {...}}, got the key '", word,
+            "'");
     for (auto [name, item] : nb::borrow<nb::dict>(part)) {
       const std::string own = from_text(name);
       if (word == "attrs") out.attributes.emplace(own, attribute_of(item, own));
@@ -114,7 +118,8 @@ nb::bytes write_hdf5(nb::dict tree) {
 }
 
 nb::tuple read_safetensors(nb::handle source) {
-  Safetensors file = read_either(source, load_safetensors, [](std::string_view bytes) { return safetensors_from_bytes(bytes); });
+  Safetensors file =
+      read_either(source, load_safetensors, [](std::string_view bytes) { return safetensors_from_bytes(bytes); });
   nb::dict tensors, metadata;
   for (auto& [name, tensor] : file.tensors) tensors[to_text(name)] = to_object(std::move(tensor));
   for (const auto& [name, value] : file.metadata) metadata[to_text(name)] = to_text(value);
@@ -130,7 +135,8 @@ nb::bytes write_safetensors(nb::dict tensors, nb::dict metadata) {
 
 nb::dict read_zip(nb::handle source) {
   nb::dict out;
-  for (const auto& [name, bytes] : read_either(source, load_zip, [](std::string_view given) { return zip_from_bytes(given); }))
+  for (const auto& [name, bytes] :
+       read_either(source, load_zip, [](std::string_view given) { return zip_from_bytes(given); }))
     out[to_text(name)] = to_bytes(bytes);
   return out;
 }
@@ -138,7 +144,8 @@ nb::dict read_zip(nb::handle source) {
 nb::bytes write_zip(nb::dict entries, bool compressed) {
   ZipEntries all;
   for (auto [name, bytes] : entries) {
-    if (!PyBytes_Check(bytes.ptr())) raise(PyExc_TypeError, "entry '", from_text(name), "' must be bytes, got ", Py_TYPE(bytes.ptr())->tp_name);
+    if (!PyBytes_Check(bytes.ptr()))
+      raise(PyExc_TypeError, "entry '", from_text(name), "' must be bytes, got ", Py_TYPE(bytes.ptr())->tp_name);
     all.emplace(from_text(name), bytes_view(bytes));
   }
   return to_bytes(zip_to_bytes(all, compressed));

@@ -11,8 +11,7 @@ namespace {
 
 nb::dict all_ops() {
   nb::dict ops;
-  for (const OpDef* op : op_list())
-    ops[nb::str(op->name.data(), op->name.size())] = nb::steal(make_op_function(*op));
+  for (const OpDef* op : op_list()) ops[nb::str(op->name.data(), op->name.size())] = nb::steal(make_op_function(*op));
   return ops;
 }
 
@@ -28,8 +27,7 @@ void translate(const std::exception_ptr& error, void*) {
     std::rethrow_exception(error);
   } catch (const Error&) {
     set_error_in_flight();
-  } catch (const PythonErrorSet&) {
-  }
+  } catch (const PythonErrorSet&) {}
 }
 
 }  // namespace
@@ -53,16 +51,18 @@ NB_MODULE(_tandem, module) {
   }();
   module.def("ops", all_ops, "Every op's function by name.");
   module.def("error_list", all_errors, "Codes and names of the errors.");
-  module.def("register_error_class",
-             [](int code, nb::handle type) { register_error_class(code, type.ptr()); });
+  module.def("register_error_class", [](int code, nb::handle type) { register_error_class(code, type.ptr()); });
   module.def("register_classes", [](nb::handle dtypes, nb::handle shape, nb::handle reference) {
     register_python_classes(dtypes.ptr(), shape.ptr(), reference.ptr());
   });
-  module.def("add_methods", [](nb::handle type, nb::dict methods) {
-    auto* of = reinterpret_cast<PyTypeObject*>(type.ptr());
-    if (PyDict_Update(of->tp_dict, methods.ptr()) != 0) throw PythonErrorSet{};
-    PyType_Modified(of);
-  }, "Gives Tensor or Variable methods that are written in Python.");
+  module.def(
+      "add_methods",
+      [](nb::handle type, nb::dict methods) {
+        auto* of = reinterpret_cast<PyTypeObject*>(type.ptr());
+        if (PyDict_Update(of->tp_dict, methods.ptr()) != 0) throw PythonErrorSet{};
+        PyType_Modified(of);
+      },
+      "Gives Tensor or Variable methods that are written in Python.");
   add_functions(module);
   add_unique(module);
   add_poisson(module);

@@ -65,22 +65,14 @@ std::optional<DType> dtype_of_format(const char* format, Py_ssize_t item_bytes) 
   if (*format == '@' || *format == '=' || *format == '<') ++format;
   if (format[0] == '\0' || format[1] != '\0') return std::nullopt;
   switch (*format) {
-    case 'e':
-      return DType::f16;
-    case 'f':
-      return DType::f32;
-    case 'd':
-      return DType::f64;
-    case '?':
-      return DType::boolean;
-    case 'b':
-      return DType::i8;
-    case 'B':
-      return DType::u8;
-    case 'h':
-      return DType::i16;
-    case 'H':
-      return DType::u16;
+    case 'e': return DType::f16;
+    case 'f': return DType::f32;
+    case 'd': return DType::f64;
+    case '?': return DType::boolean;
+    case 'b': return DType::i8;
+    case 'B': return DType::u8;
+    case 'h': return DType::i16;
+    case 'H': return DType::u16;
     case 'I':
     case 'L':
     case 'Q':
@@ -95,8 +87,7 @@ std::optional<DType> dtype_of_format(const char* format, Py_ssize_t item_bytes) 
       if (item_bytes == 4) return DType::i32;
       if (item_bytes == 8) return DType::i64;
       return std::nullopt;
-    default:
-      return std::nullopt;
+    default: return std::nullopt;
   }
 }
 
@@ -115,10 +106,8 @@ char kind_of(PyObject* array) {
 template <class From, class To>
 To convert_one(From value, DType to) {
   const auto as_number = [](From v) {
-    if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>)
-      return static_cast<float>(v);
-    else
-      return v;
+    if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>) return static_cast<float>(v);
+    else return v;
   };
   const auto number = as_number(value);
   if constexpr (std::is_same_v<To, Half> || std::is_same_v<To, BFloat16>) {
@@ -177,8 +166,8 @@ Tensor from_buffer(const Buffer& buffer, std::optional<DType> dtype, DType sourc
 /// True when all leaves are text or plain numbers.
 bool is_plain(PyObject* value) {
   if (!PyList_Check(value))
-    return PyUnicode_Check(value) || PyBytes_Check(value) || PyBool_Check(value) ||
-           PyLong_CheckExact(value) || PyFloat_CheckExact(value);
+    return PyUnicode_Check(value) || PyBytes_Check(value) || PyBool_Check(value) || PyLong_CheckExact(value) ||
+           PyFloat_CheckExact(value);
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(value); ++i)
     if (!is_plain(PyList_GET_ITEM(value, i))) return false;
   return true;
@@ -228,7 +217,8 @@ Tensor cast_numpy(PyObject* object, std::optional<DType> dtype) {
 }
 
 Tensor from_numpy(PyObject* object, std::optional<DType> dtype) {
-  if (PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(numpy().generic)) && (kind_of(object) == 'M' || kind_of(object) == 'm'))
+  if (PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(numpy().generic)) &&
+      (kind_of(object) == 'M' || kind_of(object) == 'm'))
     refuse(object);  // lends its bytes as if they were numbers
   if (std::optional<Buffer> buffer = Buffer::dense(object))
     if (const auto source = dtype_of_format((*buffer)->format, (*buffer)->itemsize))
@@ -249,7 +239,8 @@ Tensor from_numpy(PyObject* object, std::optional<DType> dtype) {
 std::optional<Tensor> lend_numpy(PyObject* array) {
   std::optional<Buffer> buffer = Buffer::dense(array);
   const auto dtype = buffer ? dtype_of_format((*buffer)->format, (*buffer)->itemsize) : std::nullopt;
-  if (!dtype || (*buffer)->len == 0 || reinterpret_cast<std::uintptr_t>((*buffer)->buf) % (*buffer)->itemsize) return std::nullopt;
+  if (!dtype || (*buffer)->len == 0 || reinterpret_cast<std::uintptr_t>((*buffer)->buf) % (*buffer)->itemsize)
+    return std::nullopt;
   const TensorSpec spec(*dtype, shape_of(*buffer));
   void* const data = (*buffer)->buf;
   auto* const view = new Py_buffer(buffer->take());

@@ -1,4 +1,5 @@
-// Tensors as NumPy arrays: views of the values, by NumPy's C interface, which costs a tenth of calling its Python functions.
+// Tensors as NumPy arrays: views of the values, by NumPy's C interface, which costs a tenth of calling its Python
+// functions.
 #include "tandem/python/numpy_bridge.h"
 
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
@@ -22,38 +23,26 @@ void need_numpy() {
 
 int type_number(DType dtype) {
   switch (dtype) {
-    case DType::f16:
-      return NPY_FLOAT16;
-    case DType::f32:
-      return NPY_FLOAT32;
-    case DType::f64:
-      return NPY_FLOAT64;
-    case DType::i8:
-      return NPY_INT8;
-    case DType::u8:
-      return NPY_UINT8;
-    case DType::i32:
-      return NPY_INT32;
-    case DType::i64:
-      return NPY_INT64;
-    case DType::i16:
-      return NPY_INT16;
-    case DType::u16:
-      return NPY_UINT16;
-    case DType::u32:
-      return NPY_UINT32;
-    case DType::u64:
-      return NPY_UINT64;
-    case DType::boolean:
-      return NPY_BOOL;
-    default:
-      return NPY_OBJECT;
+    case DType::f16: return NPY_FLOAT16;
+    case DType::f32: return NPY_FLOAT32;
+    case DType::f64: return NPY_FLOAT64;
+    case DType::i8: return NPY_INT8;
+    case DType::u8: return NPY_UINT8;
+    case DType::i32: return NPY_INT32;
+    case DType::i64: return NPY_INT64;
+    case DType::i16: return NPY_INT16;
+    case DType::u16: return NPY_UINT16;
+    case DType::u32: return NPY_UINT32;
+    case DType::u64: return NPY_UINT64;
+    case DType::boolean: return NPY_BOOL;
+    default: return NPY_OBJECT;
   }
 }
 
 PyArray_Descr* descriptor(DType dtype) {
   need_numpy();
-  return reinterpret_cast<PyArray_Descr*>(checked(reinterpret_cast<PyObject*>(PyArray_DescrFromType(type_number(dtype)))));
+  return reinterpret_cast<PyArray_Descr*>(
+      checked(reinterpret_cast<PyObject*>(PyArray_DescrFromType(type_number(dtype)))));
 }
 
 /// What the host can read; others may go on while a device is waited for.
@@ -76,7 +65,9 @@ Object fresh_array(const Shape& shape, int type) {
   return Object(checked(PyArray_SimpleNew(shape.rank(), sizes.data(), type)));
 }
 
-PyObject* bytes_of(const std::string& s) { return checked(PyBytes_FromStringAndSize(s.data(), static_cast<Py_ssize_t>(s.size()))); }
+PyObject* bytes_of(const std::string& s) {
+  return checked(PyBytes_FromStringAndSize(s.data(), static_cast<Py_ssize_t>(s.size())));
+}
 
 PyObject* array_of_strings(const Tensor& tensor) {
   const auto& strings = tensor.strings();
@@ -117,7 +108,8 @@ PyObject* array_of(const Tensor& tensor, PyObject* owner) {
   PyArray_Descr* const dtype = descriptor(tensor.dtype());  // NewFromDescr takes it
   Object array(checked(PyArray_NewFromDescr(&PyArray_Type, dtype, tensor.rank(), sizes.data(), nullptr, data,
                                             NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED, nullptr)));
-  if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(array.get()), keeper.release()) != 0) throw PythonErrorSet{};
+  if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(array.get()), keeper.release()) != 0)
+    throw PythonErrorSet{};
   return array.release();
 }
 
@@ -135,7 +127,8 @@ PyObject* to_numpy(const Tensor& tensor, PyObject* owner) {
     return checked(PyObject_GetItem(array.get(), Object(checked(PyTuple_New(0))).get()));
   }
   const Object dtype(reinterpret_cast<PyObject*>(descriptor(tensor.dtype())));
-  return checked(PyArray_Scalar(const_cast<void*>(values(tensor)), reinterpret_cast<PyArray_Descr*>(dtype.get()), nullptr));
+  return checked(
+      PyArray_Scalar(const_cast<void*>(values(tensor)), reinterpret_cast<PyArray_Descr*>(dtype.get()), nullptr));
 }
 
 }  // namespace tandem::python

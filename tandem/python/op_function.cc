@@ -30,8 +30,12 @@ struct Spelling {
   std::string_view op, theirs, ours;
 };
 constexpr Spelling kSpellings[] = {
-    {"matmul", "adjoint_a", "transpose_a"}, {"matmul", "adjoint_b", "transpose_b"}, {"matmul", "a_is_sparse", ""},
-    {"matmul", "b_is_sparse", ""},          {"matmul", "grad_a", ""},               {"matmul", "grad_b", ""},
+    {"matmul", "adjoint_a", "transpose_a"},
+    {"matmul", "adjoint_b", "transpose_b"},
+    {"matmul", "a_is_sparse", ""},
+    {"matmul", "b_is_sparse", ""},
+    {"matmul", "grad_a", ""},
+    {"matmul", "grad_b", ""},
 };
 constexpr int kUnknown = -1, kIgnored = -2;
 
@@ -73,12 +77,10 @@ Given match_arguments(const OpFunction& f, PyObject* const* args, Py_ssize_t pos
     const int at = find_parameter(f, name);
     if (at == kIgnored) continue;
     if (at == kUnknown)
-      raise(PyExc_TypeError, f.op->name, "() got an unexpected keyword argument '", PyUnicode_AsUTF8(name),
-            "'");
+      raise(PyExc_TypeError, f.op->name, "() got an unexpected keyword argument '", PyUnicode_AsUTF8(name), "'");
     PyObject*& place = given[static_cast<std::size_t>(at)];
     if (place && !says_nothing(f, at, place, args[positional + i]))
-      raise(PyExc_TypeError, f.op->name, "() got multiple values for argument '", PyUnicode_AsUTF8(name),
-            "'");
+      raise(PyExc_TypeError, f.op->name, "() got multiple values for argument '", PyUnicode_AsUTF8(name), "'");
     if (!place || place == Py_False) place = args[positional + i];
   }
   return given;
@@ -88,10 +90,8 @@ Given match_arguments(const OpFunction& f, PyObject* const* args, Py_ssize_t pos
 class Inputs {
  public:
   Inputs(const OpDef& op, const Given& given) : op_(op), given_(given) {
-    if (op.variadic)
-      gather_list();
-    else
-      gather_fixed();
+    if (op.variadic) gather_list();
+    else gather_fixed();
   }
   std::span<const TensorRef> refs() const { return refs_of(); }
 
@@ -141,10 +141,8 @@ class Inputs {
     std::vector<PyObject*> values;
     for (int i = 0; i < fixed; ++i) values.push_back(required(i));
     PyObject* last = required(fixed);
-    const Object items(has_own_dtype(last) ? nullptr
-                                           : checked(PySequence_Fast(last, "expected a list of tensors")));
-    if (!items)
-      values.push_back(last);
+    const Object items(has_own_dtype(last) ? nullptr : checked(PySequence_Fast(last, "expected a list of tensors")));
+    if (!items) values.push_back(last);
     else
       values.insert(values.end(), PySequence_Fast_ITEMS(items.get()),
                     PySequence_Fast_ITEMS(items.get()) + PySequence_Fast_GET_SIZE(items.get()));
@@ -180,8 +178,7 @@ std::string lower_case(std::string text) {
 }
 
 std::string unquoted(std::string_view text) {
-  if (text.size() >= 2 && (text.front() == '\'' || text.front() == '"'))
-    text = text.substr(1, text.size() - 2);
+  if (text.size() >= 2 && (text.front() == '\'' || text.front() == '"')) text = text.substr(1, text.size() - 2);
   return std::string(text);
 }
 
@@ -191,21 +188,11 @@ void put_default(AttrWriter& writer, const OpDef& op, const AttrDef& def) {
   if (word.empty()) raise(PyExc_TypeError, op.name, "() missing required argument: '", def.name, "'");
   const std::string value(word);
   switch (def.kind) {
-    case AttrKind::integer:
-      writer.put(static_cast<std::int64_t>(std::stoll(value)));
-      return;
-    case AttrKind::real:
-      writer.put(std::stod(value));
-      return;
-    case AttrKind::boolean:
-      writer.put(value == "True");
-      return;
-    case AttrKind::dtype:
-      writer.put(parse_dtype(unquoted(value)).value());
-      return;
-    case AttrKind::choice:
-      writer.put(std::string_view(unquoted(value)));
-      return;
+    case AttrKind::integer: writer.put(static_cast<std::int64_t>(std::stoll(value))); return;
+    case AttrKind::real: writer.put(std::stod(value)); return;
+    case AttrKind::boolean: writer.put(value == "True"); return;
+    case AttrKind::dtype: writer.put(parse_dtype(unquoted(value)).value()); return;
+    case AttrKind::choice: writer.put(std::string_view(unquoted(value))); return;
     case AttrKind::ints: {
       std::vector<std::int64_t> ints;
       if (value != "None" && value != "[]" && value != "()") ints.push_back(std::stoll(value));
@@ -219,15 +206,9 @@ void put_attr(AttrWriter& writer, const OpDef& op, const AttrDef& def, PyObject*
   const bool use_default = !value || (value == Py_None && !def.default_value.empty());
   if (use_default) return put_default(writer, op, def);
   switch (def.kind) {
-    case AttrKind::integer:
-      writer.put(to_integer(value));
-      return;
-    case AttrKind::real:
-      writer.put(to_real(value));
-      return;
-    case AttrKind::dtype:
-      writer.put(to_dtype(value));
-      return;
+    case AttrKind::integer: writer.put(to_integer(value)); return;
+    case AttrKind::real: writer.put(to_real(value)); return;
+    case AttrKind::dtype: writer.put(to_dtype(value)); return;
     case AttrKind::boolean: {
       const int truth = PyObject_IsTrue(value);
       if (truth < 0) throw PythonErrorSet{};
@@ -271,7 +252,8 @@ PyObject* call_op(const OpFunction& f, PyObject* const* args, Py_ssize_t positio
   const OpDef& op = *f.op;
   const Given given = match_arguments(f, args, positional, keywords);
   const Inputs inputs(op, given);
-  if (op.attrs.size() > 0 && op.attrs[0].name == "axis" && reduces_nothing(op, given[static_cast<std::size_t>(input_count(op))]))
+  if (op.attrs.size() > 0 && op.attrs[0].name == "axis" &&
+      reduces_nothing(op, given[static_cast<std::size_t>(input_count(op))]))
     return wrap(identity(*inputs.refs()[0]));
   std::array<Tensor, 8> outputs;
   const std::span<Tensor> results(outputs.data(), static_cast<std::size_t>(op.outputs));
@@ -297,7 +279,8 @@ Object described(const OpFunction& f, PyObject* const* args, Py_ssize_t position
   }
   for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); ++i)
     if (PyDict_SetItem(named.get(), PyTuple_GET_ITEM(keywords, i), args[positional + i]) != 0) throw PythonErrorSet{};
-  const Object name(checked(PyUnicode_FromStringAndSize(f.op->name.data(), static_cast<Py_ssize_t>(f.op->name.size()))));
+  const Object name(
+      checked(PyUnicode_FromStringAndSize(f.op->name.data(), static_cast<Py_ssize_t>(f.op->name.size()))));
   return Object(checked(PyTuple_Pack(3, name.get(), list.get(), named.get())));
 }
 
@@ -325,7 +308,8 @@ std::vector<PyObject*> operands_of(PyObject* const* args, Py_ssize_t positional,
   for (Py_ssize_t i = 0; i < count; ++i) {
     out.push_back(args[i]);
     if (!PyList_Check(args[i]) && !PyTuple_Check(args[i])) continue;
-    out.insert(out.end(), PySequence_Fast_ITEMS(args[i]), PySequence_Fast_ITEMS(args[i]) + PySequence_Fast_GET_SIZE(args[i]));
+    out.insert(out.end(), PySequence_Fast_ITEMS(args[i]),
+               PySequence_Fast_ITEMS(args[i]) + PySequence_Fast_GET_SIZE(args[i]));
   }
   return out;
 }
@@ -337,9 +321,9 @@ bool may_be_strings(PyObject* operand) {
   return PyUnicode_Check(operand) || PyBytes_Check(operand);
 }
 
-/// Operands that are no tensors may know what an op does with them: their class has __tandem_op__(name, args, kwargs), which
-/// returns the result or NotImplemented. Strings have a module for that. Called with Python's error set; null, and the error
-/// as it was, where nobody knows.
+/// Operands that are no tensors may know what an op does with them: their class has __tandem_op__(name, args, kwargs),
+/// which returns the result or NotImplemented. Strings have a module for that. Called with Python's error set; null,
+/// and the error as it was, where nobody knows.
 PyObject* asked_operands(const OpFunction& f, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
   bool has_strings = false;
   for (PyObject* operand : operands_of(args, positional, keywords)) {
@@ -376,24 +360,20 @@ PyObject* text_object(std::string_view text) {
   return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
 }
 
-PyObject* get_name(PyObject* self, void*) {
-  return text_object(reinterpret_cast<OpFunction*>(self)->op->name);
-}
+PyObject* get_name(PyObject* self, void*) { return text_object(reinterpret_cast<OpFunction*>(self)->op->name); }
 PyObject* get_module(PyObject*, void*) { return PyUnicode_FromString("tandemflow"); }
 
 std::string parameter_doc(const OpDef& op) {
   std::string out = "\n\nArgs:\n";
   for (int i = 0; i < op.inputs.size(); ++i) {
     out += "  " + std::string(op.inputs[i]) + ": ";
-    out += op.variadic && i == op.inputs.size() - 1 ? "a list of tensors.\n"
-                                                    : "a tensor, or what converts to one.\n";
+    out += op.variadic && i == op.inputs.size() - 1 ? "a list of tensors.\n" : "a tensor, or what converts to one.\n";
   }
   for (const AttrDef& def : op.attrs) {
     static constexpr const char* kKinds[] = {"an integer", "a number", "a bool", "a dtype",
                                              "an integer or a list of integers"};
     out += "  " + std::string(def.name) + ": ";
-    out += def.kind == AttrKind::choice ? "one of " + std::string(def.choices)
-                                        : kKinds[static_cast<int>(def.kind)];
+    out += def.kind == AttrKind::choice ? "one of " + std::string(def.choices) : kKinds[static_cast<int>(def.kind)];
     if (!def.default_value.empty()) out += "; " + std::string(def.default_value) + " when not given";
     out += ".\n";
   }
@@ -418,8 +398,7 @@ std::string signature_text(const OpDef& op) {
     const bool quoted = def.kind == AttrKind::dtype;
     if (!def.default_value.empty())
       out += "=" + (quoted ? "'" + std::string(def.default_value) + "'" : std::string(def.default_value));
-    else if (has_default)
-      out += "=None";  // Python allows no parameter without a default behind one with
+    else if (has_default) out += "=None";  // Python allows no parameter without a default behind one with
     out += ", ";
   }
   return out + "name=None)";

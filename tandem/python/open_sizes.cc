@@ -20,7 +20,8 @@ PyObject* number_slot() {
 }
 
 Object make_open_size(std::int64_t number) {
-  if (!open_number(number)) fail(ErrorCode::cannot_trace, "a size is reckoned that does not simply follow from open ones");
+  if (!open_number(number))
+    fail(ErrorCode::cannot_trace, "a size is reckoned that does not simply follow from open ones");
   auto* type = reinterpret_cast<PyTypeObject*>(open_size_type);
   Object made(checked(type->tp_alloc(type, 0)));
   const Object value(checked(PyLong_FromLongLong(number)));
@@ -57,9 +58,10 @@ nb::object reckon(const char* op, nb::handle a, nb::handle b) {
 /// The sizes of the axes as a tensor.
 Tensor sizes_of(const Shape& shape, DType dtype) {
   const DType held = dtype == DType::i64 ? dtype : DType::i32;
-  const Tensor sizes = is_open(shape)      ? open_sizes(shape.sizes(), held)
-                       : held == DType::i64 ? Tensor::from(shape.sizes(), Shape{shape.rank()})
-                                           : Tensor::from(std::vector<std::int32_t>(shape.begin(), shape.end()), Shape{shape.rank()});
+  const Tensor sizes = is_open(shape) ? open_sizes(shape.sizes(), held)
+                       : held == DType::i64
+                           ? Tensor::from(shape.sizes(), Shape{shape.rank()})
+                           : Tensor::from(std::vector<std::int32_t>(shape.begin(), shape.end()), Shape{shape.rank()});
   return held == dtype ? sizes : cast(sizes, dtype);
 }
 
@@ -84,14 +86,18 @@ bool package_runs() {
   return name == "tandemflow" || name.starts_with("tandemflow.");
 }
 
-PyObject* size_object(std::int64_t size) { return is_open(size) ? make_open_size(size).release() : checked(PyLong_FromLongLong(size)); }
+PyObject* size_object(std::int64_t size) {
+  return is_open(size) ? make_open_size(size).release() : checked(PyLong_FromLongLong(size));
+}
 
 PyObject* axis_object(std::int64_t size) {
   if (is_open(size) && !package_runs()) Py_RETURN_NONE;
   return size_object(size);
 }
 
-bool is_open_size(PyObject* value) { return open_size_type && reinterpret_cast<PyObject*>(Py_TYPE(value)) == open_size_type; }
+bool is_open_size(PyObject* value) {
+  return open_size_type && reinterpret_cast<PyObject*>(Py_TYPE(value)) == open_size_type;
+}
 
 const std::vector<std::int64_t>* open_sizes_in(const Tensor& tensor) {
   return tensor.is_symbolic() && Trace::current() ? Trace::current()->sizes_in(tensor) : nullptr;
@@ -125,14 +131,18 @@ double not_open(double number) {
 void add_open_sizes(nb::module_& module) {
   module.def("register_open_size", [](nb::handle type) { register_open_size(type.ptr()); });
   module.def("reckon_size", reckon);
-  module.def("is_same_size", [](nb::handle a, nb::handle b) { return is_same_size(number_in(a.ptr()), number_in(b.ptr())); });
-  module.def("is_smaller_size", [](nb::handle a, nb::handle b) { return is_smaller_size(number_in(a.ptr()), number_in(b.ptr())); });
+  module.def("is_same_size",
+             [](nb::handle a, nb::handle b) { return is_same_size(number_in(a.ptr()), number_in(b.ptr())); });
+  module.def("is_smaller_size",
+             [](nb::handle a, nb::handle b) { return is_smaller_size(number_in(a.ptr()), number_in(b.ptr())); });
   module.def("refuse_open_size", refuse);
   module.def("open_size_in", [](nb::handle value) {
     const auto number = open_size_in(value.ptr());
     return number ? nb::steal(size_object(*number)) : nb::none();
   });
-  module.def("sizes_tensor", [](nb::handle value, nb::handle dtype) { return to_object(sizes_of(value_of(value.ptr()).shape(), to_dtype(dtype.ptr()))); });
+  module.def("sizes_tensor", [](nb::handle value, nb::handle dtype) {
+    return to_object(sizes_of(value_of(value.ptr()).shape(), to_dtype(dtype.ptr())));
+  });
 }
 
 }  // namespace tandem::python

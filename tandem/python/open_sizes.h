@@ -1,5 +1,6 @@
-// Sizes that are left open, as Python meets them: None for a program, an OpenSize (python/tandemflow/_open_size.py) inside the
-// package. The numbers that stand for them never become Python's own, so nothing can be reckoned with them unseen.
+// Sizes that are left open, as Python meets them: None for a program, an OpenSize (python/tandemflow/_open_size.py)
+// inside the package. The numbers that stand for them never become Python's own, so nothing can be reckoned with them
+// unseen.
 #pragma once
 #include <Python.h>
 

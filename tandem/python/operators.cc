@@ -70,8 +70,9 @@ PyObject* promotion = nullptr;
 /// Whether nobody but a tensor could compute with the value: as with None, its class has no arithmetic of its own.
 bool only_tensors_know(PyObject* value) {
   const PyNumberMethods* own = Py_TYPE(value)->tp_as_number;
-  return !own || !(own->nb_add || own->nb_subtract || own->nb_multiply || own->nb_true_divide || own->nb_floor_divide ||
-                   own->nb_remainder || own->nb_power || own->nb_matrix_multiply || own->nb_and || own->nb_or || own->nb_xor);
+  return !own ||
+         !(own->nb_add || own->nb_subtract || own->nb_multiply || own->nb_true_divide || own->nb_floor_divide ||
+           own->nb_remainder || own->nb_power || own->nb_matrix_multiply || own->nb_and || own->nb_or || own->nb_xor);
 }
 
 /// For a side that cannot be an operand: its own class is asked, or there is the error that converting it gives.
@@ -86,7 +87,8 @@ template <class F>
 PyObject* with_operands(PyObject* a, PyObject* b, F f) {
   if (promotion) [[unlikely]] {
     const Object both(checked(PyObject_CallFunctionObjArgs(promotion, a, b, nullptr)));
-    if (both.get() != Py_None) return f(value_of(PyTuple_GetItem(both.get(), 0)), value_of(PyTuple_GetItem(both.get(), 1)));
+    if (both.get() != Py_None)
+      return f(value_of(PyTuple_GetItem(both.get(), 0)), value_of(PyTuple_GetItem(both.get(), 1)));
   }
   if (is_tensor(a) && is_tensor(b)) return f(tensor_of(a), tensor_of(b));
   if (!can_be_operand(a)) return refused(a);
@@ -99,24 +101,22 @@ PyObject* with_operands(PyObject* a, PyObject* b, F f) {
   return f(to_tensor_beside(a, y.dtype()), y);
 }
 
-template <const OpDef* Operators::*kOp>
+template <const OpDef* Operators::* kOp>
 PyObject* binary(PyObject* a, PyObject* b) {
   return guarded([&] {
-    return with_operands(a, b,
-                         [](const Tensor& x, const Tensor& y) { return run_two(*(operators().*kOp), x, y); });
+    return with_operands(a, b, [](const Tensor& x, const Tensor& y) { return run_two(*(operators().*kOp), x, y); });
   });
 }
 
-template <const OpDef* Operators::*kOp>
+template <const OpDef* Operators::* kOp>
 PyObject* unary(PyObject* a) {
   return guarded([&] {
-    return is_tensor(a) ? run_one(*(operators().*kOp), tensor_of(a))
-                        : run_one(*(operators().*kOp), value_of(a));
+    return is_tensor(a) ? run_one(*(operators().*kOp), tensor_of(a)) : run_one(*(operators().*kOp), value_of(a));
   });
 }
 
 /// &, | and ^: of the bits of integers, of bools what logic says.
-template <const OpDef* Operators::*kLogical, const OpDef* Operators::*kBitwise>
+template <const OpDef* Operators::* kLogical, const OpDef* Operators::* kBitwise>
 PyObject* of_bits(PyObject* a, PyObject* b) {
   return guarded([&] {
     return with_operands(a, b, [](const Tensor& x, const Tensor& y) {
@@ -132,8 +132,8 @@ PyObject* inverted(PyObject* a) {
   });
 }
 
-/// `variable += 1` would leave the name with a tensor, the variable as it was: refused, as TensorFlow does. Keras' own, which
-/// have a path, and tensors become the sum.
+/// `variable += 1` would leave the name with a tensor, the variable as it was: refused, as TensorFlow does. Keras' own,
+/// which have a path, and tensors become the sum.
 PyObject* not_in_place(PyObject* self, const char* symbol, const char* instead) {
   PyObject* attributes = is_variable(self) ? reinterpret_cast<VariableObject*>(self)->attributes : nullptr;
   if (!is_variable(self) || (attributes && PyDict_GetItemString(attributes, "path"))) Py_RETURN_NOTIMPLEMENTED;
@@ -145,14 +145,15 @@ PyObject* not_in_place(PyObject* self, const char* symbol, const char* instead) 
 }
 PyObject* add_in_place(PyObject* a, PyObject*) { return not_in_place(a, "+", "variable.assign_add(value)"); }
 PyObject* subtract_in_place(PyObject* a, PyObject*) { return not_in_place(a, "-", "variable.assign_sub(value)"); }
-PyObject* multiply_in_place(PyObject* a, PyObject*) { return not_in_place(a, "*", "variable.assign(variable * value)"); }
+PyObject* multiply_in_place(PyObject* a, PyObject*) {
+  return not_in_place(a, "*", "variable.assign(variable * value)");
+}
 PyObject* divide_in_place(PyObject* a, PyObject*) { return not_in_place(a, "/", "variable.assign(variable / value)"); }
 
 template <Tensor (*kFunction)(const Tensor&, const Tensor&)>
 PyObject* composed(PyObject* a, PyObject* b) {
-  return guarded([&] {
-    return with_operands(a, b, [](const Tensor& x, const Tensor& y) { return wrap(kFunction(x, y)); });
-  });
+  return guarded(
+      [&] { return with_operands(a, b, [](const Tensor& x, const Tensor& y) { return wrap(kFunction(x, y)); }); });
 }
 
 Tensor plain_matmul(const Tensor& x, const Tensor& y) { return matmul(x, y); }
@@ -168,9 +169,9 @@ PyObject* itself(PyObject* a) {
 
 /// What is said of a tensor that is used as a Python value but cannot be one.
 struct Refusal {
-  const char* use;      // of a symbolic one
+  const char* use;  // of a symbolic one
   const char* instead;
-  PyObject* error;      // when it has more than one element
+  PyObject* error;  // when it has more than one element
   const char* what;
 };
 
@@ -202,9 +203,9 @@ constexpr const char* kNotScalar = "only 0-dimensional arrays can be converted t
 
 Tensor number(PyObject* self) {
   Tensor tensor = only(value_of(self), {.use = "as a Python number",
-                              .instead = "compute with ops and return the tensor, or pass the number in",
-                              .error = PyExc_TypeError,
-                              .what = kNotScalar});
+                                        .instead = "compute with ops and return the tensor, or pass the number in",
+                                        .error = PyExc_TypeError,
+                                        .what = kNotScalar});
   if (tensor.dtype() == DType::string) raise(PyExc_TypeError, "a string tensor is no number; use .numpy()");
   return tensor;
 }
@@ -241,8 +242,7 @@ PyObject* sum(PyObject* a, PyObject* b) {
 
 /// == and != of shapes that do not broadcast have an answer, as in TensorFlow.
 PyObject* compare_equal(const OpDef& op, const Tensor& x, const Tensor& y, bool when_shapes_differ) {
-  if (x.dtype() == DType::string && y.dtype() == DType::string)
-    return strings_compared(x, y, !when_shapes_differ);
+  if (x.dtype() == DType::string && y.dtype() == DType::string) return strings_compared(x, y, !when_shapes_differ);
   try {
     return run_two(op, x, y);
   } catch (const Error& error) {
@@ -291,18 +291,12 @@ PyObject* rich_compare(PyObject* a, PyObject* b, int comparison) {
     return with_operands(a, b, [&](const Tensor& x, const Tensor& y) {
       const Operators& all = operators();
       switch (comparison) {
-        case Py_LT:
-          return run_two(*all.less, x, y);
-        case Py_LE:
-          return run_two(*all.less_equal, x, y);
-        case Py_GT:
-          return run_two(*all.greater, x, y);
-        case Py_GE:
-          return run_two(*all.greater_equal, x, y);
-        case Py_EQ:
-          return compare_equal(*all.equal, x, y, false);
-        default:
-          return compare_equal(*all.not_equal, x, y, true);
+        case Py_LT: return run_two(*all.less, x, y);
+        case Py_LE: return run_two(*all.less_equal, x, y);
+        case Py_GT: return run_two(*all.greater, x, y);
+        case Py_GE: return run_two(*all.greater_equal, x, y);
+        case Py_EQ: return compare_equal(*all.equal, x, y, false);
+        default: return compare_equal(*all.not_equal, x, y, true);
       }
     });
   });

@@ -26,7 +26,8 @@ double count_of(double uniform, double rate, int most) {
 void add_poisson(nb::module_& module) {
   module.def("poisson_counts", [](nb::handle uniform, nb::handle rates, int most) {
     const Tensor u = to_tensor(uniform.ptr()), rate = to_tensor(rates.ptr());  // float64 of one shape
-    if (u.dtype() != DType::f64 || rate.spec() != u.spec()) fail(ErrorCode::dtype_mismatch, "poisson_counts: needs float64 of one shape");
+    if (u.dtype() != DType::f64 || rate.spec() != u.spec())
+      fail(ErrorCode::dtype_mismatch, "poisson_counts: needs float64 of one shape");
     std::vector<double> counts(static_cast<std::size_t>(u.size()));
     {
       const WithoutGil without;

@@ -4,8 +4,8 @@
 
 namespace tandem::python {
 
-/// From now on operators call `function(a, b)`, which gives both operands as tensors of one dtype, or None to leave them.
-/// None: dtypes never mix, as it is from the start.
+/// From now on operators call `function(a, b)`, which gives both operands as tensors of one dtype, or None to leave
+/// them. None: dtypes never mix, as it is from the start.
 void set_promotion(nb::object function);
 
 }  // namespace tandem::python

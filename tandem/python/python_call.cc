@@ -13,11 +13,14 @@ namespace {
 /// Calls Python with the values of its inputs each time a plan comes to it.
 struct PythonCall final : OpDef {
   std::shared_ptr<nb::object> function;
-  std::shared_ptr<nb::object> gradient;  // takes inputs and output gradients; its differentiated() is its own; None: there is none
+  std::shared_ptr<nb::object>
+      gradient;  // takes inputs and output gradients; its differentiated() is its own; None: there is none
   Specs results;
 
   PythonCall(nb::object f, nb::object of_gradient, Specs specs)
-      : function(shared(std::move(f))), gradient(shared(std::move(of_gradient))), results(std::move(specs)) {
+      : function(shared(std::move(f))),
+        gradient(shared(std::move(of_gradient))),
+        results(std::move(specs)) {
     static_cast<OpDef&>(*this) = {
         .name = "py_function",
         .doc = "A call of Python.",
@@ -28,7 +31,8 @@ struct PythonCall final : OpDef {
         .like = &effects_op,
         .execute = [](OpCall& call) { static_cast<const PythonCall&>(call.op).run(call); },
     };
-    if (!gradient->is_none()) grad = [](GradContext& g) { return static_cast<const PythonCall&>(g.attrs().op()).gradients(g); };
+    if (!gradient->is_none())
+      grad = [](GradContext& g) { return static_cast<const PythonCall&>(g.attrs().op()).gradients(g); };
   }
 
  private:
@@ -39,10 +43,12 @@ struct PythonCall final : OpDef {
       for (const TensorRef& input : call.inputs) arguments.append(to_object(*input));
       const Tensors given = tensors_in(nb::object((*function)(arguments)).ptr());
       if (given.size() != results.size())
-        fail(ErrorCode::wrong_arity, "py_function: ", results.size(), " results were declared, the function returned ", given.size());
+        fail(ErrorCode::wrong_arity, "py_function: ", results.size(), " results were declared, the function returned ",
+             given.size());
       for (std::size_t i = 0; i < given.size(); ++i) {
         if (given[i].spec() != results[i])
-          fail(ErrorCode::shape_mismatch, "py_function: result ", i, " was declared as ", results[i], ", the function returned ", given[i].spec());
+          fail(ErrorCode::shape_mismatch, "py_function: result ", i, " was declared as ", results[i],
+               ", the function returned ", given[i].spec());
         call.outputs[i] = given[i];
       }
     });
@@ -88,7 +94,8 @@ nb::list python_call(nb::object function, nb::handle inputs, nb::handle specs, n
 }  // namespace
 
 void add_python_calls(nb::module_& module) {
-  module.def("python_call", python_call, nb::arg("function"), nb::arg("inputs"), nb::arg("specs"), nb::arg("gradient").none());
+  module.def("python_call", python_call, nb::arg("function"), nb::arg("inputs"), nb::arg("specs"),
+             nb::arg("gradient").none());
 }
 
 }  // namespace tandem::python

@@ -35,7 +35,9 @@ std::uint32_t checksum(nb::handle bytes, std::uint32_t before) {
 std::vector<FeatureSpec> features_of(nb::handle list) {
   std::vector<FeatureSpec> features;
   for (nb::handle item : list) {
-    FeatureSpec feature{.name = nb::cast<std::string>(item[0]), .dtype = to_dtype(nb::object(item[1]).ptr()), .variable = nb::cast<bool>(item[3])};
+    FeatureSpec feature{.name = nb::cast<std::string>(item[0]),
+                        .dtype = to_dtype(nb::object(item[1]).ptr()),
+                        .variable = nb::cast<bool>(item[3])};
     std::vector<std::int64_t> sizes;
     append_ints(nb::object(item[2]).ptr(), sizes);
     feature.shape = Shape(std::span<const std::int64_t>(sizes));
@@ -90,9 +92,16 @@ nb::dict read(const nb::bytes& bytes) {
 }
 
 /// (dtype, default or None, name) of each column.
-CsvOptions csv_options(nb::handle columns, std::vector<std::int64_t> select, const std::string& delimiter, bool header, bool quotes, std::string na, std::string compression) {
-  if (delimiter.size() != 1) fail(ErrorCode::invalid_argument, "field_delim must be one character, got \"", delimiter, "\"");
-  CsvOptions options{.select = std::move(select), .delimiter = delimiter[0], .header = header, .quotes = quotes, .na_value = std::move(na), .compression = std::move(compression)};
+CsvOptions csv_options(nb::handle columns, std::vector<std::int64_t> select, const std::string& delimiter, bool header,
+                       bool quotes, std::string na, std::string compression) {
+  if (delimiter.size() != 1)
+    fail(ErrorCode::invalid_argument, "field_delim must be one character, got \"", delimiter, "\"");
+  CsvOptions options{.select = std::move(select),
+                     .delimiter = delimiter[0],
+                     .header = header,
+                     .quotes = quotes,
+                     .na_value = std::move(na),
+                     .compression = std::move(compression)};
   for (nb::handle column : columns) {
     CsvColumn one{.dtype = to_dtype(nb::object(column[0]).ptr()), .name = nb::cast<std::string>(column[2])};
     const nb::object value = column[1];
@@ -103,12 +112,17 @@ CsvOptions csv_options(nb::handle columns, std::vector<std::int64_t> select, con
 }
 
 void add_csv(nb::module_& module) {
-  module.def("csv_dataset", [](std::vector<std::string> files, nb::handle columns, std::vector<std::int64_t> select, const std::string& delimiter, bool header, bool quotes, std::string na, std::string compression) {
-    return csv_dataset(std::move(files), csv_options(columns, std::move(select), delimiter, header, quotes, std::move(na), std::move(compression)));
-  });
-  module.def("infer_csv", [](const std::string& file, const std::string& delimiter, bool header, bool quotes, std::string na, std::string compression, std::int64_t rows) {
+  module.def("csv_dataset",
+             [](std::vector<std::string> files, nb::handle columns, std::vector<std::int64_t> select,
+                const std::string& delimiter, bool header, bool quotes, std::string na, std::string compression) {
+               return csv_dataset(std::move(files), csv_options(columns, std::move(select), delimiter, header, quotes,
+                                                                std::move(na), std::move(compression)));
+             });
+  module.def("infer_csv", [](const std::string& file, const std::string& delimiter, bool header, bool quotes,
+                             std::string na, std::string compression, std::int64_t rows) {
     nb::list out;
-    for (const CsvColumn& column : infer_csv(file, csv_options(nb::list(), {}, delimiter, header, quotes, std::move(na), std::move(compression)), rows))
+    for (const CsvColumn& column : infer_csv(
+             file, csv_options(nb::list(), {}, delimiter, header, quotes, std::move(na), std::move(compression)), rows))
       out.append(nb::make_tuple(nb::steal(dtype_object(column.dtype)), to_object(column.default_value), column.name));
     return out;
   });
@@ -117,24 +131,36 @@ void add_csv(nb::module_& module) {
 }  // namespace
 
 void add_readers(nb::module_& module) {
-  module.def("tfrecord_dataset", [](std::vector<std::string> files, const std::string& compression) { return tfrecord_dataset(std::move(files), compression); });
-  module.def("text_line_dataset", [](std::vector<std::string> files, const std::string& compression) { return text_line_dataset(std::move(files), compression); });
+  module.def("tfrecord_dataset", [](std::vector<std::string> files, const std::string& compression) {
+    return tfrecord_dataset(std::move(files), compression);
+  });
+  module.def("text_line_dataset", [](std::vector<std::string> files, const std::string& compression) {
+    return text_line_dataset(std::move(files), compression);
+  });
   nb::class_<RecordWriter>(module, "RecordWriter")
       .def(nb::init<std::string, std::string_view>())
       .def("write", [](RecordWriter& writer, const nb::bytes& record) { writer.write(bytes_view(record)); })
       .def("flush", &RecordWriter::flush)
       .def("close", &RecordWriter::close);
-  module.def("parse_single_example", [](nb::handle serialized, nb::handle features) { return tensor_list(parse_single_example(to_tensor(serialized.ptr()), features_of(features))); });
-  module.def("parse_example", [](nb::handle serialized, nb::handle features) { return tensor_list(parse_example(to_tensor(serialized.ptr()), features_of(features))); });
+  module.def("parse_single_example", [](nb::handle serialized, nb::handle features) {
+    return tensor_list(parse_single_example(to_tensor(serialized.ptr()), features_of(features)));
+  });
+  module.def("parse_example", [](nb::handle serialized, nb::handle features) {
+    return tensor_list(parse_example(to_tensor(serialized.ptr()), features_of(features)));
+  });
   module.def("serialize_example", serialize);
   module.def("read_example", read);
   module.def("crc32c", checksum, nb::arg("bytes"), nb::arg("before") = 0);
   module.def("npy_dataset", npy_dataset);
   module.def("npz_dataset", npz_dataset);
-  module.def("read_images", [](const Dataset& paths, int channels, std::int64_t height, std::int64_t width, bool nearest, bool crop) {
-    return read_images(paths, {.channels = channels, .height = height, .width = width,
-                               .interpolation = nearest ? Interpolation::nearest : Interpolation::bilinear, .crop_to_aspect_ratio = crop});
-  });
+  module.def("read_images",
+             [](const Dataset& paths, int channels, std::int64_t height, std::int64_t width, bool nearest, bool crop) {
+               return read_images(paths, {.channels = channels,
+                                          .height = height,
+                                          .width = width,
+                                          .interpolation = nearest ? Interpolation::nearest : Interpolation::bilinear,
+                                          .crop_to_aspect_ratio = crop});
+             });
   module.def("load_idx", [](const std::string& path) { return to_object(load_idx(path)); });
   add_csv(module);
 }

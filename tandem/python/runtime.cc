@@ -67,7 +67,8 @@ void add_runtime(nb::module_& module) {
   module.def("get_faults", faults);
   module.def("fault_list", [] {
     nb::list out;
-    for (const FaultInfo& info : fault_list()) out.append(nb::make_tuple(std::string(info.name), std::string(info.simulates)));
+    for (const FaultInfo& info : fault_list())
+      out.append(nb::make_tuple(std::string(info.name), std::string(info.simulates)));
     return out;
   });
   module.def("explain", [](nb::handle value) {

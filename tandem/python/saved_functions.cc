@@ -15,7 +15,8 @@ std::vector<InputSpec> to_inputs(nb::handle list) {
   std::vector<InputSpec> inputs;
   for (nb::handle item : list) {
     InputSpec input{.dtype = to_dtype(nb::object(item[0]).ptr())};
-    for (nb::handle size : nb::object(item[1])) input.shape.push_back(size.is_none() ? InputSpec::kAny : nb::cast<std::int64_t>(size));
+    for (nb::handle size : nb::object(item[1]))
+      input.shape.push_back(size.is_none() ? InputSpec::kAny : nb::cast<std::int64_t>(size));
     inputs.push_back(std::move(input));
   }
   return inputs;
@@ -26,7 +27,8 @@ nb::list sample_shapes(nb::handle inputs) {
   nb::list out;
   for (const Specs& specs : size_samples(to_inputs(inputs))) {
     nb::list shapes;
-    for (const TensorSpec& spec : specs) shapes.append(std::vector<std::int64_t>(spec.shape().begin(), spec.shape().end()));
+    for (const TensorSpec& spec : specs)
+      shapes.append(std::vector<std::int64_t>(spec.shape().begin(), spec.shape().end()));
     out.append(shapes);
   }
   return out;
@@ -36,7 +38,9 @@ nb::list sample_shapes(nb::handle inputs) {
 void save(const std::string& path, nb::list functions, nb::list variables, const std::string& notes) {
   FunctionsToSave what{.notes = notes};
   for (nb::handle item : functions) {
-    FunctionToSave function{.name = nb::cast<std::string>(item[0]), .inputs = to_inputs(nb::object(item[1])), .notes = nb::cast<std::string>(item[3])};
+    FunctionToSave function{.name = nb::cast<std::string>(item[0]),
+                            .inputs = to_inputs(nb::object(item[1])),
+                            .notes = nb::cast<std::string>(item[3])};
     for (nb::handle trace : nb::object(item[2])) function.traces.push_back(nb::cast<Concrete&>(trace).function);
     what.functions.push_back(std::move(function));
   }
@@ -65,7 +69,8 @@ std::vector<std::string> names_of(const SavedFunctions& saved) {
 /// Part of the trace in progress, or op by op.
 nb::list call(const SavedFunctions& saved, std::size_t index, nb::handle arguments) {
   nb::list out;
-  for (const Tensor& result : saved.functions.at(index).function.call(tensors_in(arguments.ptr()))) out.append(to_object(result));
+  for (const Tensor& result : saved.functions.at(index).function.call(tensors_in(arguments.ptr())))
+    out.append(to_object(result));
   return out;
 }
 
@@ -75,7 +80,8 @@ void add_saved_functions(nb::module_& module) {
   nb::class_<SavedFunctions>(module, "SavedFunctions")
       .def("names", names_of)
       .def("notes", [](const SavedFunctions& saved) { return saved.notes; })
-      .def("function_notes", [](const SavedFunctions& saved, std::size_t index) { return saved.functions.at(index).notes; })
+      .def("function_notes",
+           [](const SavedFunctions& saved, std::size_t index) { return saved.functions.at(index).notes; })
       .def("variables", variables_of)
       .def("call", call);
   module.def("sample_shapes", sample_shapes);

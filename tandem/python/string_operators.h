@@ -14,8 +14,8 @@ PyObject* strings_joined(const Tensor& x, const Tensor& y);
 /// tensor[key] of strings that a traced function will have: a new reference.
 PyObject* strings_indexed(const Tensor& tensor, PyObject* key);
 
-/// What the op `name` gives for strings; a new reference, NotImplemented where they mean nothing to it. `call` is (name,
-/// arguments, named arguments).
+/// What the op `name` gives for strings; a new reference, NotImplemented where they mean nothing to it. `call` is
+/// (name, arguments, named arguments).
 PyObject* run_on_strings(PyObject* call);
 
 }  // namespace tandem::python

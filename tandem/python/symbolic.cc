@@ -76,11 +76,13 @@ std::string shape_text(const Shape& shape) {
 }  // namespace
 
 std::string symbolic_repr(const Tensor& tensor, const std::string& name) {
-  return text("<tf.Tensor '", name_of(tensor, name), "' shape=", shape_text(tensor.shape()), " dtype=", tensor.dtype(), ">");
+  return text("<tf.Tensor '", name_of(tensor, name), "' shape=", shape_text(tensor.shape()), " dtype=", tensor.dtype(),
+              ">");
 }
 
 std::string symbolic_str(const Tensor& tensor, const std::string& name) {
-  return text("Tensor(\"", name_of(tensor, name), "\", shape=", shape_text(tensor.shape()), ", dtype=", tensor.dtype(), ")");
+  return text("Tensor(\"", name_of(tensor, name), "\", shape=", shape_text(tensor.shape()), ", dtype=", tensor.dtype(),
+              ")");
 }
 
 void require_value(const Tensor& tensor, const char* use, const char* instead) {

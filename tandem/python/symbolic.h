@@ -10,8 +10,8 @@ namespace tandem::python {
 std::string symbolic_repr(const Tensor& tensor, const std::string& name = {});
 std::string symbolic_str(const Tensor& tensor, const std::string& name = {});
 
-/// Throws symbolic_value when the tensor has no value yet. `use` says what was tried: "as a Python bool"; `instead` what to
-/// write. The message names the line of the program.
+/// Throws symbolic_value when the tensor has no value yet. `use` says what was tried: "as a Python bool"; `instead`
+/// what to write. The message names the line of the program.
 void require_value(const Tensor& tensor, const char* use, const char* instead);
 
 }  // namespace tandem::python

@@ -22,15 +22,15 @@ nb::list with_rows(Tensors grads, const RowNotes& notes) {
       out.append(to_object(std::move(grad)));
     } else {
       nb::list parts;
-      for (const RowNotes::Rows& part : *rows) parts.append(nb::make_tuple(to_object(part.values), to_object(part.indices)));
+      for (const RowNotes::Rows& part : *rows)
+        parts.append(nb::make_tuple(to_object(part.values), to_object(part.indices)));
       out.append(nb::make_tuple(to_object(std::move(grad)), parts));
     }
   }
   return out;
 }
 
-nb::list gradient(GradientTape& tape, nb::handle targets, nb::handle sources, nb::handle target_grads,
-                  bool zero) {
+nb::list gradient(GradientTape& tape, nb::handle targets, nb::handle sources, nb::handle target_grads, bool zero) {
   const Tensors target_list = tensors_of(targets), source_list = tensors_of(sources),
                 weights = tensors_of(target_grads);
   Tensors grads;
@@ -112,9 +112,8 @@ void add_tape(nb::module_& module) {
   nb::class_<GradientTape>(module, "Tape")
       .def("__init__",
            [](GradientTape* tape, bool persistent, bool watch_accessed_variables) {
-             new (tape) GradientTape(TapeOptions{.persistent = persistent,
-                                                 .watch_accessed_variables = watch_accessed_variables,
-                                                 .recording = false});
+             new (tape) GradientTape(TapeOptions{
+                 .persistent = persistent, .watch_accessed_variables = watch_accessed_variables, .recording = false});
            })
       .def("watch", [](GradientTape& tape, nb::handle value) { tape.watch(to_tensor(value.ptr())); })
       .def("start", &GradientTape::start)

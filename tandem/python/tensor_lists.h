@@ -7,7 +7,8 @@ namespace tandem::python {
 
 inline Tensors tensors_of(nb::handle list) {
   Tensors out;
-  for (nb::handle item : nb::borrow<nb::sequence>(list)) out.push_back(item.is_none() ? Tensor() : to_tensor(item.ptr()));
+  for (nb::handle item : nb::borrow<nb::sequence>(list))
+    out.push_back(item.is_none() ? Tensor() : to_tensor(item.ptr()));
   return out;
 }
 

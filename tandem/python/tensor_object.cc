@@ -122,20 +122,20 @@ PyObject* reduce(PyObject* self, PyObject*) {
   });
 }
 
-PyMethodDef methods[] = {
-    {"numpy", numpy, METH_NOARGS,
-     "numpy()\n--\n\nThe values as a read-only NumPy array without a copy, or as a NumPy scalar; .numpy().copy() may be written to."},
-    {"__array__", as_method(array), METH_VARARGS | METH_KEYWORDS, nullptr},
-    {"__dlpack__", as_method(to_dlpack), METH_VARARGS | METH_KEYWORDS, nullptr},
-    {"__dlpack_device__", dlpack_device, METH_NOARGS, nullptr},
-    {"_repr_html_", repr_html, METH_NOARGS, nullptr},
-    {"__format__", format, METH_O, nullptr},
-    {"__copy__", copied, METH_NOARGS, nullptr},
-    {"__deepcopy__", copied, METH_O, nullptr},
-    {"__reduce__", reduce, METH_NOARGS, nullptr},
-    {"ref", ref, METH_NOARGS, "ref()\n--\n\nA hashable reference, for dictionaries and sets."},
-    {"get_shape", get_shape_method, METH_NOARGS, "get_shape()\n--\n\nThe sizes of the axes."},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {{"numpy", numpy, METH_NOARGS,
+                          "numpy()\n--\n\nThe values as a read-only NumPy array without a copy, or as a NumPy scalar; "
+                          ".numpy().copy() may be written to."},
+                         {"__array__", as_method(array), METH_VARARGS | METH_KEYWORDS, nullptr},
+                         {"__dlpack__", as_method(to_dlpack), METH_VARARGS | METH_KEYWORDS, nullptr},
+                         {"__dlpack_device__", dlpack_device, METH_NOARGS, nullptr},
+                         {"_repr_html_", repr_html, METH_NOARGS, nullptr},
+                         {"__format__", format, METH_O, nullptr},
+                         {"__copy__", copied, METH_NOARGS, nullptr},
+                         {"__deepcopy__", copied, METH_O, nullptr},
+                         {"__reduce__", reduce, METH_NOARGS, nullptr},
+                         {"ref", ref, METH_NOARGS, "ref()\n--\n\nA hashable reference, for dictionaries and sets."},
+                         {"get_shape", get_shape_method, METH_NOARGS, "get_shape()\n--\n\nThe sizes of the axes."},
+                         {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

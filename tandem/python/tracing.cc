@@ -39,7 +39,13 @@ template <class T>
 nb::class_<T> add_context(nb::module_& module, const char* name) {
   return nb::class_<T>(module, name)
       .def(nb::init<>())
-      .def("__enter__", [](T& self) -> T& { self.enter(); return self; }, nb::rv_policy::reference)
+      .def(
+          "__enter__",
+          [](T& self) -> T& {
+            self.enter();
+            return self;
+          },
+          nb::rv_policy::reference)
       .def("__exit__", [](T& self, nb::args) { self.exit(); });
 }
 

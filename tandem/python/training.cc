@@ -12,7 +12,8 @@
 namespace tandem::python {
 namespace {
 
-std::int64_t run(ArrayLoop& loop, const Concrete& full, const Concrete* rest, std::int64_t first, std::int64_t last, double seconds) {
+std::int64_t run(ArrayLoop& loop, const Concrete& full, const Concrete* rest, std::int64_t first, std::int64_t last,
+                 double seconds) {
   const auto full_function = full.function;
   const auto rest_function = rest ? rest->function : nullptr;
   const WithoutGil without;
@@ -43,9 +44,8 @@ nb::object collected(const ArrayLoop& loop, const Concrete& of) {
 
 void add_training(nb::module_& module) {
   nb::class_<ArrayLoop>(module, "ArrayLoop")
-      .def("__init__", [](ArrayLoop* self, nb::handle arrays, std::int64_t batch_size, const char* who) {
-        new (self) ArrayLoop(tensors_in(arrays.ptr()), batch_size, who);
-      })
+      .def("__init__", [](ArrayLoop* self, nb::handle arrays, std::int64_t batch_size,
+                          const char* who) { new (self) ArrayLoop(tensors_in(arrays.ptr()), batch_size, who); })
       .def_prop_ro("rows", &ArrayLoop::rows)
       .def_prop_ro("steps", &ArrayLoop::steps)
       .def_prop_ro("remainder", &ArrayLoop::remainder)

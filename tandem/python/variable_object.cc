@@ -51,7 +51,8 @@ std::string text_of(PyObject* object) {
 /// The TensorShape of shape=, if it leaves something open; the initial value must fit it.
 PyObject* open_shape(PyObject* wanted, const Shape& shape) {
   if (!fits(wanted, shape))
-    raise(PyExc_ValueError, "tf.Variable: the initial_value has shape ", shape, ", which does not fit shape=", text_of(wanted));
+    raise(PyExc_ValueError, "tf.Variable: the initial_value has shape ", shape,
+          ", which does not fit shape=", text_of(wanted));
   const Object given(shape_object(shape));
   Object whole(checked(PyObject_CallOneArg(reinterpret_cast<PyObject*>(Py_TYPE(given.get())), wanted)));
   const Object defined(checked(PyObject_CallMethod(whole.get(), "is_fully_defined", nullptr)));
@@ -65,7 +66,8 @@ void move_to_shape_of(const Tensor& value, PyObject* self) {
   Variable& variable = variable_of(self);
   if (value.shape() == variable.shape() || value.dtype() != variable.dtype()) return;
   if (!fits(open_shape_of(self), value.shape()))
-    raise(PyExc_ValueError, "variable '", variable.name(), "' takes values of shape ", text_of(open_shape_of(self)), ", got shape ", value.shape());
+    raise(PyExc_ValueError, "variable '", variable.name(), "' takes values of shape ", text_of(open_shape_of(self)),
+          ", got shape ", value.shape());
   Variable moved(value, variable.trainable(), variable.name());
   living_variables().erase(variable.id());
   living_variables().emplace(moved.id(), self);
@@ -76,7 +78,8 @@ void move_to_shape_of(const Tensor& value, PyObject* self) {
 /// What stands for a variable of complex numbers, which is written in Python; null when they are none.
 PyObject* complex_variable(PyObject* initial, PyObject* dtype, bool trainable, const std::string& name) {
   const Object module(checked(PyImport_ImportModule("tandemflow._complex_variable")));
-  Object made(checked(PyObject_CallMethod(module.get(), "made", "OOOs", initial, dtype, trainable ? Py_True : Py_False, name.c_str())));
+  Object made(checked(
+      PyObject_CallMethod(module.get(), "made", "OOOs", initial, dtype, trainable ? Py_True : Py_False, name.c_str())));
   return made.get() == Py_None ? nullptr : made.release();
 }
 
@@ -92,7 +95,8 @@ bool is_on_read(PyObject* synchronization) { return text_of(synchronization).end
 /// A strategy and a variable for each of its replicas; null where they have one value in common.
 PyObject* own_values(const Tensor& value, const std::string& name, PyObject* aggregation, bool on_read) {
   const Object module(checked(PyImport_ImportModule("tandemflow._own_values"))), initial(wrap(value));
-  Object made(checked(PyObject_CallMethod(module.get(), "made", "OsOO", initial.get(), name.c_str(), aggregation ? aggregation : Py_None, on_read ? Py_True : Py_False)));
+  Object made(checked(PyObject_CallMethod(module.get(), "made", "OsOO", initial.get(), name.c_str(),
+                                          aggregation ? aggregation : Py_None, on_read ? Py_True : Py_False)));
   return made.get() == Py_None ? nullptr : made.release();
 }
 
@@ -100,18 +104,31 @@ PyObject* own_values_of(PyObject* variable) { return reinterpret_cast<VariableOb
 
 PyObject* make(PyTypeObject*, PyObject* args, PyObject* keywords) {
   return guarded([&] {
-    static const char* names[] = {"initial_value", "trainable",       "validate_shape", "caching_device",
-                                  "name",          "variable_def",    "dtype",          "import_scope",
-                                  "constraint",    "synchronization", "aggregation",    "shape",
-                                  "experimental_enable_variable_lifting", nullptr};
-    PyObject *initial = nullptr, *trainable = Py_None, *ignored = nullptr, *dtype = Py_None, *constraint = nullptr, *shape = Py_None;
+    static const char* names[] = {"initial_value",
+                                  "trainable",
+                                  "validate_shape",
+                                  "caching_device",
+                                  "name",
+                                  "variable_def",
+                                  "dtype",
+                                  "import_scope",
+                                  "constraint",
+                                  "synchronization",
+                                  "aggregation",
+                                  "shape",
+                                  "experimental_enable_variable_lifting",
+                                  nullptr};
+    PyObject *initial = nullptr, *trainable = Py_None, *ignored = nullptr, *dtype = Py_None, *constraint = nullptr,
+             *shape = Py_None;
     PyObject *synchronization = nullptr, *aggregation = nullptr;
     const char* name = nullptr;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OOOOzOOOOOOOO:Variable", const_cast<char**>(names), &initial,
                                      &trainable, &ignored, &ignored, &name, &ignored, &dtype, &ignored, &constraint,
                                      &synchronization, &aggregation, &shape, &ignored))
       throw PythonErrorSet{};
-    if (!initial || initial == Py_None) raise(PyExc_ValueError, "tf.Variable needs an initial_value: a tensor, a number, a list, or a function that makes one");
+    if (!initial || initial == Py_None)
+      raise(PyExc_ValueError,
+            "tf.Variable needs an initial_value: a tensor, a number, a list, or a function that makes one");
     note_variable_creation();
     Object made;
     if (PyCallable_Check(initial) && !has_own_dtype(initial)) {
@@ -136,12 +153,15 @@ PyObject* make(PyTypeObject*, PyObject* args, PyObject* keywords) {
     keep(variable.get(), "synchronization", synchronization);
     keep(variable.get(), "aggregation", aggregation);
     if (in_strategy_scope) keep(variable.get(), "_mirrored", Py_True);
-    if (in_strategy_scope && (on_read || aggregation)) reinterpret_cast<VariableObject*>(variable.get())->own_values = own_values(value, full_name, aggregation, on_read);
+    if (in_strategy_scope && (on_read || aggregation))
+      reinterpret_cast<VariableObject*>(variable.get())->own_values =
+          own_values(value, full_name, aggregation, on_read);
     return variable.release();
   });
 }
 
-/// A variable of a layer, an optimizer or a metric has a path, "dense/kernel", and is Keras' Variable: called by its last part.
+/// A variable of a layer, an optimizer or a metric has a path, "dense/kernel", and is Keras' Variable: called by its
+/// last part.
 PyObject* path_of(PyObject* self) {
   PyObject* attributes = reinterpret_cast<VariableObject*>(self)->attributes;
   return attributes ? PyDict_GetItemString(attributes, "path") : nullptr;
@@ -150,7 +170,8 @@ PyObject* path_of(PyObject* self) {
 /// As Keras shows its Variables.
 std::string described_by(PyObject* path, PyObject* self) {
   const Variable& variable = variable_of(self);
-  const std::string start = "<Variable path=" + text_of(path) + ", shape=" + tuple_text(variable.shape()) + ", dtype=" + std::string(dtype_name(variable.dtype()));
+  const std::string start = "<Variable path=" + text_of(path) + ", shape=" + tuple_text(variable.shape()) +
+                            ", dtype=" + std::string(dtype_name(variable.dtype()));
   if (held_by(self).is_symbolic()) return start + ">";
   const Object array(checked(PyObject_CallMethod(self, "numpy", nullptr)));
   return start + ", value=" + text_of(array.get()) + ">";
@@ -160,7 +181,8 @@ std::string described(PyObject* self) {
   if (PyObject* path = path_of(self)) return described_by(path, self);
   const Variable& variable = variable_of(self);
   const std::string shape = open_shape_of(self) ? text_of(open_shape_of(self)) : tuple_text(variable.shape());
-  const std::string start = "<tf.Variable '" + variable.name() + ":0' shape=" + shape + " dtype=" + std::string(dtype_name(variable.dtype()));
+  const std::string start =
+      "<tf.Variable '" + variable.name() + ":0' shape=" + shape + " dtype=" + std::string(dtype_name(variable.dtype()));
   const Tensor held = held_by(self);
   if (held.is_symbolic()) return start + ">";
   const std::string value = numpy_value_repr(held);
@@ -181,7 +203,8 @@ PyObject* get_dtype(PyObject* self, void*) {
   });
 }
 PyObject* get_shape(PyObject* self, void*) {
-  return guarded([&] { return open_shape_of(self) ? Py_NewRef(open_shape_of(self)) : shape_object(variable_of(self).shape()); });
+  return guarded(
+      [&] { return open_shape_of(self) ? Py_NewRef(open_shape_of(self)) : shape_object(variable_of(self).shape()); });
 }
 PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(variable_of(self).shape().rank()); }
 PyObject* get_name(PyObject* self, void*) {
@@ -209,7 +232,8 @@ PyObject* get_priority(PyObject*, void*) { return PyFloat_FromDouble(100); }
 struct HowReplicasUseIt {
   const char *name, *kinds, *fallback;
 };
-constexpr HowReplicasUseIt kAggregation{"aggregation", "VariableAggregation", "NONE"}, kSynchronization{"synchronization", "VariableSynchronization", "AUTO"};
+constexpr HowReplicasUseIt kAggregation{"aggregation", "VariableAggregation", "NONE"},
+    kSynchronization{"synchronization", "VariableSynchronization", "AUTO"};
 
 PyObject* get_how(PyObject* self, void* which) {
   return guarded([&] {
@@ -229,7 +253,9 @@ int set_how(PyObject* self, PyObject* value, void* which) {
   return value ? PyDict_SetItemString(attributes.get(), name, value) : PyDict_DelItemString(attributes.get(), name);
 }
 
-PyObject* get_own_values(PyObject* self, void*) { return Py_NewRef(own_values_of(self) ? own_values_of(self) : Py_None); }
+PyObject* get_own_values(PyObject* self, void*) {
+  return Py_NewRef(own_values_of(self) ? own_values_of(self) : Py_None);
+}
 
 PyGetSetDef properties[] = {
     {"_own_values", get_own_values, nullptr, nullptr, nullptr},
@@ -239,8 +265,10 @@ PyGetSetDef properties[] = {
     {"name", get_name, nullptr, "The name, with TensorFlow's ':0'.", nullptr},
     {"trainable", get_trainable, set_trainable, "Whether tapes watch it by themselves.", nullptr},
     {"device", get_device, nullptr, "The device that holds the value.", nullptr},
-    {"aggregation", get_how, set_how, "What becomes of the values that replicas assign.", const_cast<HowReplicasUseIt*>(&kAggregation)},
-    {"synchronization", get_how, set_how, "When replicas agree about it.", const_cast<HowReplicasUseIt*>(&kSynchronization)},
+    {"aggregation", get_how, set_how, "What becomes of the values that replicas assign.",
+     const_cast<HowReplicasUseIt*>(&kAggregation)},
+    {"synchronization", get_how, set_how, "When replicas agree about it.",
+     const_cast<HowReplicasUseIt*>(&kSynchronization)},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"__array_priority__", get_priority, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
@@ -251,14 +279,18 @@ using Assign = const Variable& (Variable::*)(const Tensor&) const;
 /// (tandemflow/_replica.py); false: by the caller, alone.
 bool assigned_together(PyObject* self, const char* method, PyObject* value) {
   PyObject* attributes = reinterpret_cast<VariableObject*>(self)->attributes;
-  if (!attributes || (!PyDict_GetItemString(attributes, "aggregation") && !PyDict_GetItemString(attributes, "_mirrored"))) return false;
+  if (!attributes ||
+      (!PyDict_GetItemString(attributes, "aggregation") && !PyDict_GetItemString(attributes, "_mirrored")))
+    return false;
   const Object module(checked(PyImport_ImportModule("tandemflow._replica")));
   const Object done(checked(PyObject_CallMethod(module.get(), "assigned_together", "OsO", self, method, value)));
   return PyObject_IsTrue(done.get()) == 1;
 }
 
 template <Assign kAssign>
-constexpr const char* kMethod = kAssign == &Variable::assign ? "assign" : kAssign == &Variable::assign_add ? "assign_add" : "assign_sub";
+constexpr const char* kMethod = kAssign == &Variable::assign       ? "assign"
+                                : kAssign == &Variable::assign_add ? "assign_add"
+                                                                   : "assign_sub";
 
 /// assign(value, use_locking=False, name=None, read_value=True): returns the variable.
 template <Assign kAssign>
@@ -268,9 +300,8 @@ PyObject* assign(PyObject* self, PyObject* args, PyObject* keywords) {
     static const char* delta_names[] = {"delta", "use_locking", "name", "read_value", nullptr};
     const bool is_assign = kAssign == &Variable::assign;
     PyObject *value = nullptr, *ignored = nullptr;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OOO",
-                                     const_cast<char**>(is_assign ? names : delta_names), &value, &ignored,
-                                     &ignored, &ignored))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OOO", const_cast<char**>(is_assign ? names : delta_names),
+                                     &value, &ignored, &ignored, &ignored))
       throw PythonErrorSet{};
     require_no_trace_of(self);
     if (!assigned_together(self, kMethod<kAssign>, value)) {
@@ -315,14 +346,13 @@ PyObject* ref(PyObject* self, PyObject*) {
 
 PyMethodDef methods[] = {
     {"assign", as_method(assign<&Variable::assign>), METH_VARARGS | METH_KEYWORDS, "Replaces the value."},
-    {"assign_add", as_method(assign<&Variable::assign_add>), METH_VARARGS | METH_KEYWORDS,
-     "Adds to the value."},
-    {"assign_sub", as_method(assign<&Variable::assign_sub>), METH_VARARGS | METH_KEYWORDS,
-     "Subtracts from the value."},
+    {"assign_add", as_method(assign<&Variable::assign_add>), METH_VARARGS | METH_KEYWORDS, "Adds to the value."},
+    {"assign_sub", as_method(assign<&Variable::assign_sub>), METH_VARARGS | METH_KEYWORDS, "Subtracts from the value."},
     {"value", read, METH_NOARGS, "value()\n--\n\nThe value as it is now."},
     {"read_value", read, METH_NOARGS, "read_value()\n--\n\nThe value as it is now."},
     {"numpy", numpy, METH_NOARGS,
-     "numpy()\n--\n\nThe values as they are now, as a read-only NumPy array without a copy; .numpy().copy() may be written to."},
+     "numpy()\n--\n\nThe values as they are now, as a read-only NumPy array without a copy; .numpy().copy() may be "
+     "written to."},
     {"_repr_html_", repr_html, METH_NOARGS, nullptr},
     {"__array__", as_method(array), METH_VARARGS | METH_KEYWORDS, nullptr},
     {"__format__", format, METH_O, nullptr},
@@ -372,11 +402,13 @@ void require_no_trace_of(PyObject* variable) {
   if (!is_variable(variable) || !open_shape_of(variable) || !Trace::current()) return;
   const Object errors(checked(PyImport_ImportModule("tandemflow.errors")));
   const Object type(checked(PyObject_GetAttrString(errors.get(), "OpByOpError")));
-  raise(type.get(), "variable '", variable_of(variable).name(), "' takes values of several shapes (", text_of(open_shape_of(variable)), ")");
+  raise(type.get(), "variable '", variable_of(variable).name(), "' takes values of several shapes (",
+        text_of(open_shape_of(variable)), ")");
 }
 
 Tensor held_by(PyObject* variable) {
-  if (!own_values_of(variable)) [[likely]] return variable_of(variable).value();
+  if (!own_values_of(variable)) [[likely]]
+    return variable_of(variable).value();
   const Object module(checked(PyImport_ImportModule("tandemflow._own_values")));
   const Object value(checked(PyObject_CallMethod(module.get(), "value_of", "O", variable)));
   return tensor_of(value.get());

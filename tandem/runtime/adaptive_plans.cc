@@ -20,7 +20,7 @@ constexpr double kFirstSeconds = 0.1;    // a function that runs for less is not
 constexpr double kKernelSeconds = 0.1;   // what compiling a kernel for another device may take
 constexpr double kMostSeconds = 3;
 constexpr double kProbeSeconds = 4;
-constexpr double kPromise = 0.92;        // of what was measured: another way to share the work must promise that to be tried
+constexpr double kPromise = 0.92;  // of what was measured: another way to share the work must promise that to be tried
 
 std::string step_text(double us) {
   std::ostringstream out;
@@ -36,8 +36,8 @@ std::vector<Device*> known_devices(const LowerOptions& options) {
 /// Do the ops run on the same devices?
 bool same_devices(const GraphPlacement& a, const GraphPlacement& b) {
   return a.graph == b.graph && std::ranges::equal(a.ops, b.ops, [](const auto& x, const auto& y) {
-    return x.choice.has_value() == y.choice.has_value() && (!x.choice || x.choice->device == y.choice->device);
-  });
+           return x.choice.has_value() == y.choice.has_value() && (!x.choice || x.choice->device == y.choice->device);
+         });
 }
 
 /// The figures were wrong, others are not at work.
@@ -45,7 +45,8 @@ GraphPlacement not_contended(GraphPlacement placement) {
   for (OpRecord& op : placement.explanation.ops) {
     if (op.reason != ReasonCode::contention) continue;
     op.reason = ReasonCode::cheaper_here;
-    op.text = text("it finishes first here, by what the devices were seen to take", op.text.substr(std::min(op.text.find("; split"), op.text.size())));
+    op.text = text("it finishes first here, by what the devices were seen to take",
+                   op.text.substr(std::min(op.text.find("; split"), op.text.size())));
   }
   for (GraphPlacement::Op& op : placement.ops)
     if (op.choice && op.choice->reason == ReasonCode::contention) op.choice->reason = ReasonCode::cheaper_here;
@@ -54,14 +55,16 @@ GraphPlacement not_contended(GraphPlacement placement) {
 
 /// Of one graph, split: are the parts the same, and where they were?
 bool same_shares(const Explanation& a, const Explanation& b) {
-  return std::ranges::equal(a.ops, b.ops, [](const OpRecord& x, const OpRecord& y) { return x.chosen == y.chosen && x.shape == y.shape; });
+  return std::ranges::equal(
+      a.ops, b.ops, [](const OpRecord& x, const OpRecord& y) { return x.chosen == y.chosen && x.shape == y.shape; });
 }
 
 }  // namespace
 
 bool AdaptivePlans::pays(const GraphPlacement& placement) { return placement.explanation.makespan_us >= kLeastStepUs; }
 
-AdaptivePlans::AdaptivePlans(const Graph& graph, LowerOptions options, std::vector<std::string> homes, const Split& split)
+AdaptivePlans::AdaptivePlans(const Graph& graph, LowerOptions options, std::vector<std::string> homes,
+                             const Split& split)
     : graph_(graph),
       split_(split),
       options_(std::move(options)),
@@ -99,7 +102,8 @@ std::size_t new_kernels(const GraphPlacement& other, const GraphPlacement& first
     return all;
   };
   const auto known = kernels(first);
-  return static_cast<std::size_t>(std::ranges::count_if(kernels(other), [&](const std::string& kernel) { return !known.contains(kernel); }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(kernels(other), [&](const std::string& kernel) { return !known.contains(kernel); }));
 }
 
 }  // namespace
@@ -138,7 +142,8 @@ void AdaptivePlans::place_as_measured(const Way& way, const StepCost& measured) 
     if (placement.explanation.makespan_us > kPromise * measured.us) return;
     placement = not_contended(std::move(placement));
     const auto same = [&](const Way& known) {
-      return placement.graph ? same_shares(known.placement->explanation, placement.explanation) : same_devices(*known.placement, placement);
+      return placement.graph ? same_shares(known.placement->explanation, placement.explanation)
+                             : same_devices(*known.placement, placement);
     };
     if (std::ranges::any_of(ways_, same)) return;
     add(std::move(name), std::make_shared<const GraphPlacement>(std::move(placement)));
@@ -159,12 +164,15 @@ std::shared_ptr<const GraphPlacement> AdaptivePlans::explained(const Way& way, R
   const GraphPlacement& before = reason == ReasonCode::contention ? *ways_[left_].placement : first;
   if (way.placement.get() == &first && &before == &first) return way.placement;
   GraphPlacement placement = *way.placement;
-  if (placement.graph != first.graph || placement.graph != before.graph) return explained_anew(std::move(placement), why_moved(way, reason), reason);
+  if (placement.graph != first.graph || placement.graph != before.graph)
+    return explained_anew(std::move(placement), why_moved(way, reason), reason);
   for (std::size_t n = 0; n < placement.ops.size(); ++n) {
     auto& choice = placement.ops[n].choice;
     if (!choice || !first.ops[n].choice || !before.ops[n].choice) continue;
     if (choice->device != before.ops[n].choice->device) choice->reason = reason;
-    else choice->reason = choice->device == first.ops[n].choice->device ? first.ops[n].choice->reason : ReasonCode::cheaper_here;
+    else
+      choice->reason =
+          choice->device == first.ops[n].choice->device ? first.ops[n].choice->reason : ReasonCode::cheaper_here;
   }
   const std::string sentence = why_moved(way, reason);
   for (std::size_t i = 0; i < placement.explanation.ops.size(); ++i) {
@@ -179,7 +187,9 @@ std::shared_ptr<const GraphPlacement> AdaptivePlans::explained(const Way& way, R
 }
 
 /// Of a plan that shares out its work in another way than those before: every op says why.
-std::shared_ptr<const GraphPlacement> AdaptivePlans::explained_anew(GraphPlacement placement, const std::string& sentence, ReasonCode reason) const {
+std::shared_ptr<const GraphPlacement> AdaptivePlans::explained_anew(GraphPlacement placement,
+                                                                    const std::string& sentence,
+                                                                    ReasonCode reason) const {
   const Graph& graph = placement.graph ? *placement.graph : graph_;
   for (GraphPlacement::Op& op : placement.ops)
     if (op.choice) op.choice->reason = reason;
@@ -200,17 +210,20 @@ std::string AdaptivePlans::why_moved(const Way& way, ReasonCode reason) const {
   for (std::size_t d = 0; d < devices_.size(); ++d)
     if (chooser_.contention(d) > chooser_.contention(slowest)) slowest = d;
   if (reason == ReasonCode::contention)
-    out << devices_[slowest]->name().short_name() << " is slowed " << chooser_.contention(slowest) << " times by others: ";
+    out << devices_[slowest]->name().short_name() << " is slowed " << chooser_.contention(slowest)
+        << " times by others: ";
   const auto index = static_cast<std::size_t>(&way - ways_.data());
   const std::size_t other = reason == ReasonCode::contention ? left_ : 0;
-  out << "measured " << step_text(chooser_.expected_us(index)) << " so, " << step_text(chooser_.expected_us(other)) << " as before";
+  out << "measured " << step_text(chooser_.expected_us(index)) << " so, " << step_text(chooser_.expected_us(other))
+      << " as before";
   return out.str();
 }
 
 std::shared_ptr<const Plan> AdaptivePlans::plan_of_running() {
   if (running_) return running_;
   Way& way = ways_[chooser_.running()];
-  const ReasonCode reason = chooser_.why() == PlanChooser::Why::contention ? ReasonCode::contention : ReasonCode::cheaper_here;
+  const ReasonCode reason =
+      chooser_.why() == PlanChooser::Why::contention ? ReasonCode::contention : ReasonCode::cheaper_here;
   auto& plan = way.plans[reason];
   if (!plan) {
     LowerOptions options = options_;
@@ -282,7 +295,8 @@ void AdaptivePlans::look(double now_s) {
   if (cost && complete_ && ways_.size() > 1 && ran_s >= adapts_after_s_ && chooser_.note(sampled_, *cost, now_s)) {
     running_ = nullptr;
     left_ = before;
-    // Plans that are tried in turn need theirs again at once; where memory is short, it is taken from them all the same.
+    // Plans that are tried in turn need theirs again at once; where memory is short, it is taken from them all the
+    // same.
     if (chooser_.why() != PlanChooser::Why::trial) drop_idle_frames();
     log_move();
   }
@@ -311,8 +325,10 @@ void AdaptivePlans::log_move() const {
   const auto name = [&](std::size_t way) { return ways_[way].name; };
   constexpr const char* kWhy[] = {"as predicted", "trial", "measured", "contention"};
   std::string all;
-  for (std::size_t w = 0; w < ways_.size(); ++w) all += text(w ? ", " : "", name(w), " ", step_text(chooser_.expected_us(w)));
-  for (std::size_t d = 0; d < devices_.size(); ++d) all += text("; ", devices_[d]->name().short_name(), " takes ", chooser_.contention(d), " times as long");
+  for (std::size_t w = 0; w < ways_.size(); ++w)
+    all += text(w ? ", " : "", name(w), " ", step_text(chooser_.expected_us(w)));
+  for (std::size_t d = 0; d < devices_.size(); ++d)
+    all += text("; ", devices_[d]->name().short_name(), " takes ", chooser_.contention(d), " times as long");
   log(LogLevel::info, text("a function of ", graph_.op_count(), " ops now runs ", name(chooser_.running()), " (",
                            kWhy[static_cast<int>(chooser_.why())], "): ", all));
 }

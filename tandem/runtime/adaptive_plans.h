@@ -1,5 +1,5 @@
-// The plans of one graph that runs without a scope: as the placer predicts, with ops split among devices where that should pay,
-// and on each device alone; which of them runs is decided by what steps take.
+// The plans of one graph that runs without a scope: as the placer predicts, with ops split among devices where that
+// should pay, and on each device alone; which of them runs is decided by what steps take.
 #pragma once
 #include <map>
 #include <memory>
@@ -45,7 +45,8 @@ class AdaptivePlans {
   void add(std::string name, std::shared_ptr<const GraphPlacement> placement);
   std::shared_ptr<const Plan> plan_of_running();
   std::shared_ptr<const GraphPlacement> explained(const Way& way, ReasonCode reason) const;
-  std::shared_ptr<const GraphPlacement> explained_anew(GraphPlacement placement, const std::string& sentence, ReasonCode reason) const;
+  std::shared_ptr<const GraphPlacement> explained_anew(GraphPlacement placement, const std::string& sentence,
+                                                       ReasonCode reason) const;
   std::string why_moved(const Way& way, ReasonCode reason) const;
   StepCost predicted(const GraphPlacement& placement) const;
   void find_other_ways();

@@ -29,8 +29,8 @@ double now_us() {
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Microseconds of one call: the least of several, within the budget; the first, which prepares and compiles, is not timed.
-/// `seen`: what became of the cores meanwhile.
+/// Microseconds of one call: the least of several, within the budget; the first, which prepares and compiles, is not
+/// timed. `seen`: what became of the cores meanwhile.
 template <class F>
 double best_us(Device& device, double budget_us, F body, Disturbance* seen = nullptr) {
   body();
@@ -56,12 +56,18 @@ bool ran_on(const Tensor& tensor, const Device& device) { return explain(tensor)
 class Bench {
  public:
   Bench(Device& device, const CalibrationOptions& options, Disturbance& seen)
-      : device_(device), budget_us_(options.seconds * 1e6 / 5), options_(options), seen_(seen), scope_(device.name().short_name()) {}
+      : device_(device),
+        budget_us_(options.seconds * 1e6 / 5),
+        options_(options),
+        seen_(seen),
+        scope_(device.name().short_name()) {}
 
   MachineDevice measure() {
     const DeviceProperties& properties = device_.properties();
-    MachineDevice figures{.name = properties.name.short_name(), .description = properties.description,
-                          .memory = properties.memory_bytes ? static_cast<std::int64_t>(properties.memory_bytes) : kUnlimited};
+    MachineDevice figures{
+        .name = properties.name.short_name(),
+        .description = properties.description,
+        .memory = properties.memory_bytes ? static_cast<std::int64_t>(properties.memory_bytes) : kUnlimited};
     say("launch");
     figures.launch_us = launch_us();
     say("memory bandwidth");
@@ -88,10 +94,12 @@ class Bench {
   double launch_us() const {
     constexpr int kOps = 100;
     const Tensor x = ones({2});
-    return best_us(device_, budget_us_, [&] {
-             Tensor y = x;
-             for (int i = 0; i < kOps; ++i) y = add(y, x);
-           }) / kOps;
+    return best_us(device_, budget_us_,
+                   [&] {
+                     Tensor y = x;
+                     for (int i = 0; i < kOps; ++i) y = add(y, x);
+                   }) /
+           kOps;
   }
 
   double bandwidth(double launch_us) const {
@@ -116,7 +124,8 @@ class Bench {
 
   static void note_peak(MachineDevice& figures, DType dtype, std::int64_t size, double us) {
     const double flops = 2.0 * static_cast<double>(size * size * size);
-    figures.peak_gflops[dtype] = std::max(figures.peak_gflops[dtype], flops / (std::max(us - figures.launch_us, 0.5 * us) * 1e3));
+    figures.peak_gflops[dtype] =
+        std::max(figures.peak_gflops[dtype], flops / (std::max(us - figures.launch_us, 0.5 * us) * 1e3));
   }
 
   /// With time between: a driver's threads may have begun on one core, or others may have been at work for a moment.
@@ -172,7 +181,9 @@ void measure_links(Device& host, Device& device, Machine& machine, double budget
   };
   for (const bool to_device : {true, false}) {
     const double small = time(kSmall, to_device), large = time(kLarge, to_device);
-    machine.links.push_back({.from = to_device ? here : there, .to = to_device ? there : here, .latency_us = small,
+    machine.links.push_back({.from = to_device ? here : there,
+                             .to = to_device ? there : here,
+                             .latency_us = small,
                              .gb_per_s = 4.0 * kLarge / (std::max(large - small, 0.1 * large) * 1e3)});
   }
 }
@@ -192,7 +203,8 @@ void derive_links(std::span<Device* const> devices, Machine& machine) {
       const MachineLink *up = machine.link(a, host), *down = machine.link(host, b);
       const double latency = (up ? up->latency_us : 0) + (down ? down->latency_us : 0);
       const double per_gb = (up ? 1 / up->gb_per_s : 0) + (down ? 1 / down->gb_per_s : 0);
-      machine.links.push_back({.from = a, .to = b, .latency_us = latency, .gb_per_s = per_gb > 0 ? 1 / per_gb : kNothing});
+      machine.links.push_back(
+          {.from = a, .to = b, .latency_us = latency, .gb_per_s = per_gb > 0 ? 1 / per_gb : kNothing});
     }
 }
 
@@ -211,8 +223,10 @@ struct Sample {
   Tensor (*run)(const Tensors&);
 };
 const Sample kSamples[] = {
-    {"matmul", [] { return Tensors{ones({256, 256}), ones({256, 256})}; }, [](const Tensors& t) { return matmul(t[0], t[1]); }},
-    {"matmul", [] { return Tensors{ones({1024, 1024}), ones({1024, 1024})}; }, [](const Tensors& t) { return matmul(t[0], t[1]); }},
+    {"matmul", [] { return Tensors{ones({256, 256}), ones({256, 256})}; },
+     [](const Tensors& t) { return matmul(t[0], t[1]); }},
+    {"matmul", [] { return Tensors{ones({1024, 1024}), ones({1024, 1024})}; },
+     [](const Tensors& t) { return matmul(t[0], t[1]); }},
     {"add", [] { return Tensors{ones({1 << 20}), ones({1 << 20})}; }, [](const Tensors& t) { return add(t[0], t[1]); }},
     {"exp", [] { return Tensors{ones({1 << 20})}; }, [](const Tensors& t) { return exp(t[0]); }},
     {"reduce_sum", [] { return Tensors{ones({1024, 1024})}; }, [](const Tensors& t) { return reduce_sum(t[0]); }},
@@ -282,10 +296,12 @@ Machine calibrate(std::span<Device* const> devices, const CalibrationOptions& op
     for (std::size_t d = 0; d < devices.size(); ++d) {
       if (options.progress) options.progress(text(machine.devices[d].name, ": ops one by one"));
       for_samples(*devices[d], [&](const Sample& sample, const Tensors& operands, const OpWork& work) {
-        const double us = best_us(*devices[d], options.seconds * 1e6 / std::size(kSamples), [&] { sample.run(operands); }, &seen);
+        const double us =
+            best_us(*devices[d], options.seconds * 1e6 / std::size(kSamples), [&] { sample.run(operands); }, &seen);
         const HistoryKey key = key_of(work, machine.devices[d].name);
         constexpr int kTrusted = 50;  // the least of many runs counts like so many
-        for (int i = 0; i < kTrusted; ++i) machine.measured.add(key, predict_from_figures(work, machine.devices[d]).total(), us);
+        for (int i = 0; i < kTrusted; ++i)
+          machine.measured.add(key, predict_from_figures(work, machine.devices[d]).total(), us);
       });
     }
   if (auto why = seen.why()) {
@@ -321,7 +337,8 @@ std::filesystem::path machine_file(std::span<Device* const> devices) {
   std::vector<std::string> parts{"2", text(Cores::process().threads()), links()};
   for (const Device* device : devices) {
     const DeviceProperties& p = device->properties();
-    parts.push_back(text(p.name.short_name(), '|', p.description, '|', p.memory_bytes, '|', p.cores, '|', join(cores_of(*device))));
+    parts.push_back(
+        text(p.name.short_name(), '|', p.description, '|', p.memory_bytes, '|', p.cores, '|', join(cores_of(*device))));
   }
   return cache_folder("machines") / (opencl::program_key(parts) + ".json");
 }

@@ -17,8 +17,8 @@ struct CalibrationOptions {
   std::function<void(const std::string& what)> progress = {};
 };
 
-/// Peak, bandwidth, launch and step of each device, and the links between them, as they are now. The devices are those of
-/// the default runtime. Where others were at work meanwhile, the machine's `doubt` says so, and no history is given.
+/// Peak, bandwidth, launch and step of each device, and the links between them, as they are now. The devices are those
+/// of the default runtime. Where others were at work meanwhile, the machine's `doubt` says so, and no history is given.
 Machine calibrate(std::span<Device* const> devices, const CalibrationOptions& options = {});
 
 /// One op as predicted by the machine, as predicted once 50 runs of it are in the history, and as it was measured then.

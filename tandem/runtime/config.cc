@@ -42,7 +42,9 @@ void too_late_unless(bool in_time, std::string_view what) {
   if (!in_time) fail(ErrorCode::too_late, what, " cannot be modified after being initialized");
 }
 
-PhysicalDevice physical(std::string_view kind, int index) { return {text(kPhysical, kind, ":", index), std::string(kind)}; }
+PhysicalDevice physical(std::string_view kind, int index) {
+  return {text(kPhysical, kind, ":", index), std::string(kind)};
+}
 
 void check_exists(const PhysicalDevice& device) {
   const auto all = list_physical_devices(device.device_type);
@@ -70,13 +72,16 @@ void check_logical(const PhysicalDevice& device, const std::vector<LogicalDevice
            ": a number of MiB above 0 and below 1e9 is needed");
   }
   if (logical.empty())
-    fail(ErrorCode::invalid_argument, "no logical devices for ", device.name, ": hide it with set_visible_devices instead");
-  if (logical.size() > 64) fail(ErrorCode::invalid_argument, logical.size(), " logical devices for ", device.name, ": at most 64");
+    fail(ErrorCode::invalid_argument, "no logical devices for ", device.name,
+         ": hide it with set_visible_devices instead");
+  if (logical.size() > 64)
+    fail(ErrorCode::invalid_argument, logical.size(), " logical devices for ", device.name, ": at most 64");
 }
 
 std::vector<std::size_t> limits_in_bytes(const std::vector<LogicalDeviceConfiguration>& logical) {
   std::vector<std::size_t> limits;
-  for (const auto& one : logical) limits.push_back(std::max<std::size_t>(1, static_cast<std::size_t>(*one.memory_limit * (1 << 20))));
+  for (const auto& one : logical)
+    limits.push_back(std::max<std::size_t>(1, static_cast<std::size_t>(*one.memory_limit * (1 << 20))));
   return limits;
 }
 
@@ -97,7 +102,8 @@ Device& gpu_named(std::string_view name, std::string_view refusal) {
 
 void set_threads(std::optional<int>& setting, int threads, std::string_view which) {
   if (threads < 0 || threads > kMostThreads)
-    fail(ErrorCode::invalid_argument, which, " op parallelism of ", threads, " threads: 0 (automatic) to ", kMostThreads, " are possible");
+    fail(ErrorCode::invalid_argument, which, " op parallelism of ", threads, " threads: 0 (automatic) to ",
+         kMostThreads, " are possible");
   State& s = state();
   std::lock_guard lock(s.mutex);
   if (setting == threads) return;
@@ -115,7 +121,9 @@ void change_options(std::string_view what, const std::function<void(opencl::Opti
 
 }  // namespace
 
-std::ostream& operator<<(std::ostream& out, const PhysicalDevice& device) { return write(out, "PhysicalDevice", device); }
+std::ostream& operator<<(std::ostream& out, const PhysicalDevice& device) {
+  return write(out, "PhysicalDevice", device);
+}
 std::ostream& operator<<(std::ostream& out, const LogicalDevice& device) { return write(out, "LogicalDevice", device); }
 
 std::vector<PhysicalDevice> list_physical_devices(std::string_view device_type) {
@@ -131,7 +139,8 @@ std::vector<LogicalDevice> list_logical_devices(std::string_view device_type) {
   std::vector<LogicalDevice> devices;
   for (const Device* device : default_runtime().devices()) {
     const DeviceName& name = device->name();
-    if (device_type.empty() || device_type == name.kind) devices.push_back({text("/device:", name.kind, ":", name.index), name.kind});
+    if (device_type.empty() || device_type == name.kind)
+      devices.push_back({text("/device:", name.kind, ":", name.index), name.kind});
   }
   return devices;
 }
@@ -141,13 +150,17 @@ std::map<std::string, std::string> get_device_details(const PhysicalDevice& devi
   if (device.device_type != "GPU") return {};
   const PhysicalGpus gpus = physical_gpus();
   const opencl::FoundDevice& found = *gpus.discovery->usable()[static_cast<std::size_t>(number_of(device.name))];
-  return {{"device_name", found.name}, {"platform", found.platform}, {"driver_version", found.driver}, {"device_type", found.type}};
+  return {{"device_name", found.name},
+          {"platform", found.platform},
+          {"driver_version", found.driver},
+          {"device_type", found.type}};
 }
 
 void set_visible_devices(const std::vector<PhysicalDevice>& devices, std::string_view device_type) {
   for (const PhysicalDevice& device : devices) {
     check_exists(device);
-    if (!device_type.empty() && device.device_type != device_type) fail(ErrorCode::unknown_device, "Unrecognized device: ", device);
+    if (!device_type.empty() && device.device_type != device_type)
+      fail(ErrorCode::unknown_device, "Unrecognized device: ", device);
   }
   const std::vector<PhysicalDevice> before = get_visible_devices();
   std::vector<PhysicalDevice> wanted;
@@ -160,7 +173,8 @@ void set_visible_devices(const std::vector<PhysicalDevice>& devices, std::string
   std::lock_guard lock(s.mutex);
   too_late_unless(!s.settled, "Visible devices");
   if (std::find(wanted.begin(), wanted.end(), physical("CPU", 0)) == wanted.end())
-    fail(ErrorCode::invalid_argument, "the CPU cannot be hidden: it runs what no other device can; include ", physical("CPU", 0));
+    fail(ErrorCode::invalid_argument, "the CPU cannot be hidden: it runs what no other device can; include ",
+         physical("CPU", 0));
   s.visible = std::move(wanted);
 }
 
@@ -172,11 +186,13 @@ std::vector<PhysicalDevice> get_visible_devices(std::string_view device_type) {
     visible = s.visible;
   }
   if (!visible) return list_physical_devices(device_type);
-  if (!device_type.empty()) std::erase_if(*visible, [&](const PhysicalDevice& device) { return device.device_type != device_type; });
+  if (!device_type.empty())
+    std::erase_if(*visible, [&](const PhysicalDevice& device) { return device.device_type != device_type; });
   return *visible;
 }
 
-void set_logical_device_configuration(const PhysicalDevice& device, const std::vector<LogicalDeviceConfiguration>& logical) {
+void set_logical_device_configuration(const PhysicalDevice& device,
+                                      const std::vector<LogicalDeviceConfiguration>& logical) {
   check_exists(device);
   check_logical(device, logical);
   State& s = state();
@@ -220,7 +236,9 @@ MemoryUse get_memory_info(std::string_view name) {
   return {stats.in_use, stats.peak};
 }
 
-void reset_memory_stats(std::string_view name) { opencl::reset_peak(gpu_named(name, "Cannot reset memory stats for device")); }
+void reset_memory_stats(std::string_view name) {
+  opencl::reset_peak(gpu_named(name, "Cannot reset memory stats for device"));
+}
 
 void set_soft_device_placement(bool enabled) {
   State& s = state();
@@ -246,14 +264,16 @@ struct NamedPolicy {
   std::string_view name;
   PlacementPolicy policy;
 };
-constexpr NamedPolicy kPolicies[] = {
-    {"auto", PlacementPolicy::automatic}, {"planned", PlacementPolicy::planned}, {"first_gpu", PlacementPolicy::first_gpu}};
+constexpr NamedPolicy kPolicies[] = {{"auto", PlacementPolicy::automatic},
+                                     {"planned", PlacementPolicy::planned},
+                                     {"first_gpu", PlacementPolicy::first_gpu}};
 }  // namespace
 
 void set_placement_policy(std::string_view policy) {
   const auto found = std::ranges::find(kPolicies, policy, &NamedPolicy::name);
   if (found == std::end(kPolicies))
-    fail(ErrorCode::invalid_argument, "there is no placement policy '", policy, "'; there are 'auto', 'planned' and 'first_gpu'");
+    fail(ErrorCode::invalid_argument, "there is no placement policy '", policy,
+         "'; there are 'auto', 'planned' and 'first_gpu'");
   const PlacementPolicy wanted = found->policy;
   State& s = state();
   {
@@ -305,13 +325,16 @@ void set_dedicated_cores(const CoreRoles& cores) {
 CoreRoles get_dedicated_cores() { return core_roles(); }
 
 void set_opencl_cpu_as_gpu(int parts) {
-  if (parts < 0 || parts > 1024) fail(ErrorCode::invalid_argument, "a CPU cannot serve as ", parts, " GPUs: 0 to 1024 are possible");
-  if (parts != get_opencl_cpu_as_gpu()) change_options("OpenCL devices", [=](opencl::Options& options) { options.cpu_as_gpu = parts; });
+  if (parts < 0 || parts > 1024)
+    fail(ErrorCode::invalid_argument, "a CPU cannot serve as ", parts, " GPUs: 0 to 1024 are possible");
+  if (parts != get_opencl_cpu_as_gpu())
+    change_options("OpenCL devices", [=](opencl::Options& options) { options.cpu_as_gpu = parts; });
 }
 int get_opencl_cpu_as_gpu() { return opencl_options().cpu_as_gpu; }
 
 void set_opencl_hide_fp64(bool hide) {
-  if (hide != get_opencl_hide_fp64()) change_options("OpenCL devices", [=](opencl::Options& options) { options.hide_fp64 = hide; });
+  if (hide != get_opencl_hide_fp64())
+    change_options("OpenCL devices", [=](opencl::Options& options) { options.hide_fp64 = hide; });
 }
 bool get_opencl_hide_fp64() { return opencl_options().hide_fp64; }
 
@@ -329,12 +352,16 @@ bool get_spill() { return spill_enabled(); }
 DeviceReport device_report() {
   const PhysicalGpus gpus = physical_gpus();
   DeviceReport report;
-  for (const opencl::FoundPlatform& p : gpus.discovery->platforms) report.platforms.push_back({p.name, p.vendor, p.version, p.devices});
+  for (const opencl::FoundPlatform& p : gpus.discovery->platforms)
+    report.platforms.push_back({p.name, p.vendor, p.version, p.devices});
   int next = 0;
   for (const opencl::FoundDevice& d : gpus.discovery->devices) {
     const bool used = d.status == opencl::Status::usable;
     report.findings.push_back({used ? text("/GPU:", next++) : "", d.platform, d.name, d.driver, d.type,
-                               used ? "used" : d.status == opencl::Status::hidden ? "hidden" : "rejected", d.reason, d.remedy});
+                               used                                 ? "used"
+                               : d.status == opencl::Status::hidden ? "hidden"
+                                                                    : "rejected",
+                               d.reason, d.remedy});
   }
   for (const opencl::Problem& p : gpus.discovery->problems)
     report.findings.push_back({.device = p.where, .status = "problem", .reason = p.reason, .remedy = p.remedy});
@@ -350,7 +377,8 @@ bool initialized() {
 Settings settle() {
   State& s = state();
   std::lock_guard lock(s.mutex);
-  Settings settings{.threads = s.intra_op.value_or(0), .soft_placement = s.soft_placement, .policy = s.policy, .cores = core_roles()};
+  Settings settings{
+      .threads = s.intra_op.value_or(0), .soft_placement = s.soft_placement, .policy = s.policy, .cores = core_roles()};
   if (s.visible) {
     settings.visible_gpus.emplace();
     for (const PhysicalDevice& device : *s.visible)

@@ -1,5 +1,5 @@
-// How the devices are set up, under TensorFlow's names. What says how devices are made is settled by the first tensor or
-// the first look at the logical devices; a call that comes later and would change it is too_late.
+// How the devices are set up, under TensorFlow's names. What says how devices are made is settled by the first tensor
+// or the first look at the logical devices; a call that comes later and would change it is too_late.
 #pragma once
 #include <cstdint>
 #include <iosfwd>
@@ -42,7 +42,8 @@ struct LogicalDeviceConfiguration {
   bool operator==(const LogicalDeviceConfiguration&) const = default;
 };
 /// Makes several logical devices of a physical one.
-void set_logical_device_configuration(const PhysicalDevice& device, const std::vector<LogicalDeviceConfiguration>& logical);
+void set_logical_device_configuration(const PhysicalDevice& device,
+                                      const std::vector<LogicalDeviceConfiguration>& logical);
 /// Nothing when none was set.
 std::optional<std::vector<LogicalDeviceConfiguration>> get_logical_device_configuration(const PhysicalDevice& device);
 
@@ -61,11 +62,12 @@ void reset_memory_stats(std::string_view device);
 /// These may be called at any time.
 void set_soft_device_placement(bool enabled);
 bool get_soft_device_placement();
-/// Kept and given back, as TensorFlow's; it changes nothing: an op on the CPU has ended when it returns, one on a GPU is under way.
+/// Kept and given back, as TensorFlow's; it changes nothing: an op on the CPU has ended when it returns, one on a GPU
+/// is under way.
 void set_synchronous_execution(bool enable);
 bool get_synchronous_execution();
-/// How ops without a scope find their device: "auto", where they finish first, as measured while they run; "planned", where
-/// they should, as predicted; "first_gpu", TensorFlow's rule.
+/// How ops without a scope find their device: "auto", where they finish first, as measured while they run; "planned",
+/// where they should, as predicted; "first_gpu", TensorFlow's rule.
 void set_placement_policy(std::string_view policy);
 std::string get_placement_policy();
 /// Random ops need a seed from now on; everything else gives the same bits in every run anyway.
@@ -90,13 +92,15 @@ int get_opencl_cpu_as_gpu();
 void set_opencl_hide_fp64(bool hide);
 bool get_opencl_hide_fp64();
 
-/// TANDEM_OPENCL_SHARED_MEMORY: a CPU-type device works on the host's memory, as an integrated GPU does; nothing is copied.
+/// TANDEM_OPENCL_SHARED_MEMORY: a CPU-type device works on the host's memory, as an integrated GPU does; nothing is
+/// copied.
 void set_opencl_shared_memory(bool shared);
 bool get_opencl_shared_memory();
 /// TANDEM_LINK: "/CPU:0>/GPU:0:latency_us=10,gb_per_s=2", a delay added to copies; "": none. At any time.
 void set_links(std::string_view links);
 std::string get_links();
-/// TANDEM_SPILL: on, what does not fit a device makes room by moving what was used longest ago to the host. At any time.
+/// TANDEM_SPILL: on, what does not fit a device makes room by moving what was used longest ago to the host. At any
+/// time.
 void set_spill(bool on);
 bool get_spill();
 

@@ -18,11 +18,14 @@ double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock:
 
 }  // namespace
 
-CostLog::CostLog() : CostLog([watch = std::make_shared<std::optional<CoreWatch>>()]() mutable {
-  if (*watch) return (*watch)->take();
-  watch->emplace();  // the first span begins when something is learnt
-  return CoreUse{};
-}, kSpanSeconds) {}
+CostLog::CostLog()
+    : CostLog(
+          [watch = std::make_shared<std::optional<CoreWatch>>()]() mutable {
+            if (*watch) return (*watch)->take();
+            watch->emplace();  // the first span begins when something is learnt
+            return CoreUse{};
+          },
+          kSpanSeconds) {}
 
 CostLog::CostLog(std::function<CoreUse()> use, double span_s) : use_(std::move(use)), span_s_(span_s) {}
 

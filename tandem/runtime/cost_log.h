@@ -11,8 +11,8 @@ namespace tandem {
 
 struct CoreUse;
 
-/// A program places by all that it sees. Later programs get what was seen while nobody else had the cores: that is known when a
-/// span of time is over, so samples wait for the end of theirs.
+/// A program places by all that it sees. Later programs get what was seen while nobody else had the cores: that is
+/// known when a span of time is over, so samples wait for the end of theirs.
 class CostLog {
  public:
   struct Sample {

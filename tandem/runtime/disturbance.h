@@ -12,7 +12,8 @@ class Disturbance {
  public:
   /// What became of the cores while a device was timed.
   void saw(const std::string& device, const CoreUse& use);
-  /// The same work several times, with time between: another program may be at work on a device whose time no system accounts for.
+  /// The same work several times, with time between: another program may be at work on a device whose time no system
+  /// accounts for.
   void repeated(const std::string& device, std::vector<double> us);
   /// What a user should know; none: it was quiet.
   std::optional<std::string> why() const;

@@ -22,7 +22,8 @@ std::optional<EagerLearning::Known> EagerLearning::known(const PreparedCall& cal
   const OpWork work = work_of(*call.key.op, specs, call.key.attrs, call.outputs);
   const CostParts parts = predict_from_figures(work, machine->devices[static_cast<std::size_t>(*index)]);
   if (parts.total() <= 0) return std::nullopt;
-  return Known{{work.op, work.dtype, size_bucket(work.flops, work.bytes), device}, parts.total(), parts.launch, machine};
+  return Known{
+      {work.op, work.dtype, size_bucket(work.flops, work.bytes), device}, parts.total(), parts.launch, machine};
 }
 
 void EagerLearning::learn(const Known& known, double us) {

@@ -15,7 +15,8 @@ namespace {
 constexpr std::int64_t kAgainSeconds = 60;
 
 void take_better(MachineDevice& device, const MachineDevice& other) {
-  for (const auto& [dtype, gflops] : other.peak_gflops) device.peak_gflops[dtype] = std::max(device.peak_gflops[dtype], gflops);
+  for (const auto& [dtype, gflops] : other.peak_gflops)
+    device.peak_gflops[dtype] = std::max(device.peak_gflops[dtype], gflops);
   device.gb_per_s = std::max(device.gb_per_s, other.gb_per_s);
   device.launch_us = std::min(device.launch_us, other.launch_us);
   device.step_us = std::min(device.step_us, other.step_us);
@@ -58,7 +59,8 @@ Machine better_machine(const Machine& stored, Machine measured) {
   if (!measured.doubt) return measured;
   if (!stored.doubt) return stored;
   for (MachineDevice& device : measured.devices)
-    if (const auto before = stored.find(device.name)) take_better(device, stored.devices[static_cast<std::size_t>(*before)]);
+    if (const auto before = stored.find(device.name))
+      take_better(device, stored.devices[static_cast<std::size_t>(*before)]);
   for (MachineLink& link : measured.links)
     if (const MachineLink* before = stored.link(link.from, link.to)) {
       link.latency_us = std::min(link.latency_us, before->latency_us);

@@ -1,5 +1,5 @@
-// The description of this host on disk. What was measured in quiet stays; what was measured while others were at work is doubted,
-// and measured again by a later program.
+// The description of this host on disk. What was measured in quiet stays; what was measured while others were at work
+// is doubted, and measured again by a later program.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -18,8 +18,8 @@ void store_machine(const Machine& machine, const std::filesystem::path& file);
 bool due_again(const Machine& machine, std::int64_t unix_s);
 std::int64_t unix_seconds();
 
-/// What is kept of two measurements of one machine. Others at work only make it slower: of two that are doubted the better of
-/// each figure counts. A history is relative to figures, so it stays with them.
+/// What is kept of two measurements of one machine. Others at work only make it slower: of two that are doubted the
+/// better of each figure counts. A history is relative to figures, so it stays with them.
 Machine better_machine(const Machine& stored, Machine measured);
 
 }  // namespace tandem

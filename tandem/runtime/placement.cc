@@ -55,7 +55,8 @@ std::shared_ptr<const Machine> Runtime::given_machine() {
   return std::make_shared<const Machine>(read_machine(file));
 }
 
-/// What is stored, if it is to be trusted or was measured just now; else what is measured now, with what was known before.
+/// What is stored, if it is to be trusted or was measured just now; else what is measured now, with what was known
+/// before.
 std::shared_ptr<const Machine> Runtime::host_machine(std::span<Device* const> devices) {
   const std::filesystem::path file = machine_file(devices);
   const auto stored = stored_machine(file);
@@ -93,14 +94,19 @@ void Runtime::set_machine(std::optional<Machine> machine) {
   dispatcher_->forget_calls();
 }
 
-std::shared_ptr<const GraphPlacement> Runtime::place(const Graph& graph, const std::vector<std::string>& homes, const PlaceHow& how) {
+std::shared_ptr<const GraphPlacement> Runtime::place(const Graph& graph, const std::vector<std::string>& homes,
+                                                     const PlaceHow& how) {
   if (placement_policy() == PlacementPolicy::first_gpu) return nullptr;
   if (registry_->known().size() == 1) return nullptr;
   const std::shared_ptr<const Machine> figures = machine();
   const auto here = registry_->known();
   try {
-    return std::make_shared<const GraphPlacement>(tandem::place(
-        graph, {.machine = *figures, .devices = {here.begin(), here.end()}, .registry = registry_.get(), .homes = homes, .contention = how.contention, .only = how.only}));
+    return std::make_shared<const GraphPlacement>(tandem::place(graph, {.machine = *figures,
+                                                                        .devices = {here.begin(), here.end()},
+                                                                        .registry = registry_.get(),
+                                                                        .homes = homes,
+                                                                        .contention = how.contention,
+                                                                        .only = how.only}));
   } catch (const Error& error) {
     // What does not fit as a whole runs near its data, and spills.
     if (error.code() != ErrorCode::out_of_memory) throw;
@@ -108,12 +114,15 @@ std::shared_ptr<const GraphPlacement> Runtime::place(const Graph& graph, const s
   }
 }
 
-std::shared_ptr<const GraphPlacement> Runtime::place_split(const Graph& traced, const GraphPlacement& whole, const std::vector<std::string>& homes) {
+std::shared_ptr<const GraphPlacement> Runtime::place_split(const Graph& traced, const GraphPlacement& whole,
+                                                           const std::vector<std::string>& homes) {
   if (config::is_op_determinism_enabled()) return nullptr;
   const std::shared_ptr<const Machine> figures = machine();
   const auto here = registry_->known();
   try {
-    auto split = tandem::place_split(traced, whole, {.machine = *figures, .devices = {here.begin(), here.end()}, .registry = registry_.get(), .homes = homes});
+    auto split = tandem::place_split(
+        traced, whole,
+        {.machine = *figures, .devices = {here.begin(), here.end()}, .registry = registry_.get(), .homes = homes});
     return split ? std::make_shared<const GraphPlacement>(std::move(*split)) : nullptr;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::out_of_memory) throw;  // the parts need room of their own

@@ -48,7 +48,10 @@ LockedFunction placed_freely(const Graph& graph, const std::string& name, bool s
   Runtime& runtime = default_runtime();
   const auto machine = runtime.machine();
   const auto devices = runtime.devices();
-  return locked(place(scopes ? graph : without_requests(graph), GraphSetting{.machine = *machine, .devices = {devices.begin(), devices.end()}}).explanation, name, fingerprint(graph));
+  return locked(place(scopes ? graph : without_requests(graph),
+                      GraphSetting{.machine = *machine, .devices = {devices.begin(), devices.end()}})
+                    .explanation,
+                name, fingerprint(graph));
 }
 
 /// Devices of the lock that are not here.
@@ -56,7 +59,8 @@ std::vector<std::string> missing_devices(const LockedFunction& function) {
   std::vector<std::string> out;
   const auto devices = default_runtime().devices();
   for (const LockedOp& op : function.ops) {
-    const bool here = std::ranges::any_of(devices, [&](const Device* d) { return d->name() == DeviceName::parse(op.device); });
+    const bool here =
+        std::ranges::any_of(devices, [&](const Device* d) { return d->name() == DeviceName::parse(op.device); });
     const std::string sentence = text(function.name, ": ", op.device, " does not exist here; its ops run elsewhere");
     if (!here && !std::ranges::count(out, sentence)) out.push_back(sentence);
   }
@@ -75,7 +79,8 @@ std::optional<Graph> locked_graph(const Graph& graph, std::string_view name) {
   const LockedFunction* function = lock->find(fingerprint(graph));
   const bool named = std::ranges::count(lock->functions, name, &LockedFunction::name) > 0;
   if (!function && !named) return std::nullopt;  // a function that nobody locked
-  note(drift(*lock, placed_freely(graph, function ? function->name : std::string(name), !function || function->scopes)));
+  note(
+      drift(*lock, placed_freely(graph, function ? function->name : std::string(name), !function || function->scopes)));
   if (!function) return std::nullopt;
   note(missing_devices(*function));
   return with_lock(graph, *function);

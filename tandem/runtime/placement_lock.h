@@ -10,8 +10,8 @@
 
 namespace tandem {
 
-/// The graph with the devices that the lock says; nothing when there is no lock, or none for this graph. What the placer
-/// would do otherwise now is said once, as a warning, and kept for placement_drift.
+/// The graph with the devices that the lock says; nothing when there is no lock, or none for this graph. What the
+/// placer would do otherwise now is said once, as a warning, and kept for placement_drift.
 std::optional<Graph> locked_graph(const Graph& graph, std::string_view name);
 
 namespace config {

@@ -47,7 +47,8 @@ void Registry::remove(Device& device) {
   for (Device* other : known())
     if (other != &device) list.push_back(other);
   if (list.size() == known().size()) return;
-  log(LogLevel::error, text(device.name().short_name(), " was lost and is no longer used; values of which it held the only copy are gone"));
+  log(LogLevel::error, text(device.name().short_name(),
+                            " was lost and is no longer used; values of which it held the only copy are gone"));
   publish(std::move(list));
 }
 
@@ -66,7 +67,8 @@ std::vector<std::unique_ptr<Device>> open_gpu(const opencl::FoundDevice& found, 
                                               const opencl::Options& options) {
   std::vector<std::unique_ptr<Device>> made;
   auto open = [&](std::optional<std::size_t> limit) {
-    made.push_back(opencl::make_device(found, first + static_cast<int>(made.size()), {limit, gpu.growth.value_or(true)}, options));
+    made.push_back(
+        opencl::make_device(found, first + static_cast<int>(made.size()), {limit, gpu.growth.value_or(true)}, options));
   };
   try {
     for (std::size_t limit : gpu.limits) open(limit);

@@ -1,5 +1,5 @@
-// The devices of a runtime: the CPU at once; GPUs when somebody asks for one, because loading their drivers takes longer
-// than a small program.
+// The devices of a runtime: the CPU at once; GPUs when somebody asks for one, because loading their drivers takes
+// longer than a small program.
 #pragma once
 #include <atomic>
 #include <functional>

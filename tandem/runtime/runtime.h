@@ -35,9 +35,9 @@ class Runtime {
   void set_placement_policy(PlacementPolicy policy);
   PlacementPolicy placement_policy() const;
 
-  /// The devices as the placer sees them: what was set, the file TANDEM_MACHINE names, what was stored for this host and
-  /// these drivers, or else a quick measurement, which is then stored. One that others disturbed is made again a minute later or
-  /// more, when figures are asked for.
+  /// The devices as the placer sees them: what was set, the file TANDEM_MACHINE names, what was stored for this host
+  /// and these drivers, or else a quick measurement, which is then stored. One that others disturbed is made again a
+  /// minute later or more, when figures are asked for.
   std::shared_ptr<const Machine> machine();
   /// Figures to use from now on; none: those of the host again.
   void set_machine(std::optional<Machine> machine);
@@ -47,19 +47,24 @@ class Runtime {
     std::vector<Constraints::Slowdown> contention = {};
     std::string only = {};  // a device that all of it is kept to
   };
-  std::shared_ptr<const GraphPlacement> place(const Graph& graph, const std::vector<std::string>& homes, const PlaceHow& how);
-  std::shared_ptr<const GraphPlacement> place(const Graph& graph, const std::vector<std::string>& homes) { return place(graph, homes, {}); }
-  /// The same work with large ops split among devices, for a graph before its passes and its placement after them; null when
-  /// that is not predicted to pay, or when every run has to give the same bits.
-  std::shared_ptr<const GraphPlacement> place_split(const Graph& traced, const GraphPlacement& whole, const std::vector<std::string>& homes);
+  std::shared_ptr<const GraphPlacement> place(const Graph& graph, const std::vector<std::string>& homes,
+                                              const PlaceHow& how);
+  std::shared_ptr<const GraphPlacement> place(const Graph& graph, const std::vector<std::string>& homes) {
+    return place(graph, homes, {});
+  }
+  /// The same work with large ops split among devices, for a graph before its passes and its placement after them; null
+  /// when that is not predicted to pay, or when every run has to give the same bits.
+  std::shared_ptr<const GraphPlacement> place_split(const Graph& traced, const GraphPlacement& whole,
+                                                    const std::vector<std::string>& homes);
   /// May traced functions move while they run? Not if somebody said how fast the devices are, or wants the same bits
   /// in every run.
   bool adapts();
-  /// The figures that ops run by themselves may teach: those that were measured here; null until somebody has asked for them, and
-  /// while they are being measured.
+  /// The figures that ops run by themselves may teach: those that were measured here; null until somebody has asked for
+  /// them, and while they are being measured.
   std::shared_ptr<const Machine> learning_machine();
-  /// Ops were measured while a program ran: the machine's history learns from it, and keeps it for later programs if nobody else
-  /// had the cores. `reckoned`: with whose figures they were predicted; after those have changed nothing is learnt.
+  /// Ops were measured while a program ran: the machine's history learns from it, and keeps it for later programs if
+  /// nobody else had the cores. `reckoned`: with whose figures they were predicted; after those have changed nothing is
+  /// learnt.
   void learn(std::span<const CostLog::Sample> samples, const Machine& reckoned);
 
   void store_learnt();
@@ -87,7 +92,8 @@ Runtime& default_runtime();
 
 /// Waits for all devices: ops on a GPU return before they have ended, so a clock is read after this.
 void sync();
-/// Before the process ends: waits for what devices still do, so that drivers are not torn down under it. Starts nothing.
+/// Before the process ends: waits for what devices still do, so that drivers are not torn down under it. Starts
+/// nothing.
 void finish_work() noexcept;
 
 }  // namespace tandem

@@ -8,10 +8,10 @@ namespace {
 
 constexpr double kLeastSeconds = 5e-3;  // between two that are timed: timing costs some microseconds
 constexpr int kRest = 7;                // steps that are left in peace after one that was timed
-constexpr int kAttentive = 2;           // steps that are timed after an unusual one, and again after each that follows
-constexpr double kUnusual = 0.1;        // of the usual time, more or less
-constexpr double kMemory = 16;          // steps that the usual time is about: long enough to judge what has changed
-constexpr double kFar = 1.5;            // a pause of the program counts as this much
+constexpr int kAttentive = 2;  // steps that are timed after an unusual one, and again after each that follows
+constexpr double kUnusual = 0.1;  // of the usual time, more or less
+constexpr double kMemory = 16;  // steps that the usual time is about: long enough to judge what has changed
+constexpr double kFar = 1.5;  // a pause of the program counts as this much
 
 }  // namespace
 

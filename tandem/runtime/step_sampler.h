@@ -1,5 +1,5 @@
-// Which steps of a function are timed: all of them while plans are compared, few while nothing changes, and all again as soon as
-// one takes another time than usual. Reads no clock: times are given.
+// Which steps of a function are timed: all of them while plans are compared, few while nothing changes, and all again
+// as soon as one takes another time than usual. Reads no clock: times are given.
 #pragma once
 
 namespace tandem {

@@ -17,7 +17,9 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
-double steady_seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 /// Devices with a clock of their own time what they are given while it lives.
 class StepTimer::Timing {
@@ -32,8 +34,7 @@ class StepTimer::Timing {
     }
   }
   ~Timing() {
-    for (std::size_t d = 0; d < timer_.devices_.size(); ++d)
-      try {
+    for (std::size_t d = 0; d < timer_.devices_.size(); ++d) try {
         if (timer_.spans_[d].pending) opencl::stop_timing(*timer_.devices_[d]);
       } catch (const Error&) {  // a device that fails says so to whoever needs its results
       }
@@ -112,8 +113,8 @@ const StepTimer::Known& StepTimer::known(const PreparedCall& call) {
   return known_.emplace(&call, std::move(made)).first->second;
 }
 
-/// Both the ops and the device's commands are in the order in which they were given, an op being one command or several.
-/// Where ops of one decision follow each other, each has as many.
+/// Both the ops and the device's commands are in the order in which they were given, an op being one command or
+/// several. Where ops of one decision follow each other, each has as many.
 void StepTimer::share_out(std::size_t device) {
   const auto& commands = spans_[device].commands;
   std::vector<RunTimes::Op*> ops;
@@ -148,7 +149,8 @@ void StepTimer::learn(std::span<const double> slowed) {
     const Known& k = known(*op.call);
     if (k.device >= devices_.size() || k.predicted_us <= 0) continue;
     // A device's own clock does not see what a launch costs.
-    const double us = op.us / std::max(1.0, slowed[k.device]) + (devices_[k.device]->memory().is_host() ? 0 : k.launch_us);
+    const double us =
+        op.us / std::max(1.0, slowed[k.device]) + (devices_[k.device]->memory().is_host() ? 0 : k.launch_us);
     if (us >= kLeastUs) samples.push_back({&k.key, k.predicted_us, us});
   }
   default_runtime().learn(samples, *machine_);

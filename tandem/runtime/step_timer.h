@@ -12,11 +12,12 @@ class StepTimer {
  public:
   explicit StepTimer(std::vector<Device*> devices) : devices_(std::move(devices)) {}
 
-  /// Runs the plan and notes what the host sees of it; what other devices took comes later. False: it ran untimed, because
-  /// somebody else times a device.
+  /// Runs the plan and notes what the host sees of it; what other devices took comes later. False: it ran untimed,
+  /// because somebody else times a device.
   bool run(const Plan& plan, std::span<const TensorRef> arguments, std::span<Tensor> results);
   bool under_way() const { return under_way_; }
-  /// Null until all devices have ended. `slowed`: how many times devices are slowed at present; ops are learnt without it.
+  /// Null until all devices have ended. `slowed`: how many times devices are slowed at present; ops are learnt without
+  /// it.
   std::optional<StepCost> take(std::span<const double> slowed);
 
  private:

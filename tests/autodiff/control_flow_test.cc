@@ -41,7 +41,13 @@ TEST(ControlFlow, CondHasTheGradientOfItsBranch) {
 TEST(ControlFlow, CondMayAssignVariablesInOneBranch) {
   const Variable v(Tensor(1.0));
   auto f = function([&](Tensor x) {
-    return cond(greater(x, Tensor(0.0)), [&]() -> Tensor { v.assign_add(x); return v.value(); }, [&]() -> Tensor { return x; });
+    return cond(
+        greater(x, Tensor(0.0)),
+        [&]() -> Tensor {
+          v.assign_add(x);
+          return v.value();
+        },
+        [&]() -> Tensor { return x; });
   });
   EXPECT_EQ(f(Tensor(-5.0)).item<float>(), -5);
   EXPECT_EQ(v.value().item<float>(), 1);
@@ -51,7 +57,8 @@ TEST(ControlFlow, CondMayAssignVariablesInOneBranch) {
 
 TEST(ControlFlow, BranchesOfDifferentShapesAreRefused) {
   auto f = function([](Tensor x) {
-    return cond(greater(reduce_sum(x), Tensor(0.0)), [&]() -> Tensor { return x; }, [&]() -> Tensor { return reduce_sum(x); });
+    return cond(
+        greater(reduce_sum(x), Tensor(0.0)), [&]() -> Tensor { return x; }, [&]() -> Tensor { return reduce_sum(x); });
   });
   EXPECT_THROW(f(ones({2})), Error);
 }
@@ -82,8 +89,8 @@ TEST(ControlFlow, WhileHasAGradientForAnyNumberOfTurns) {
 
 TEST(ControlFlow, AMaximumOfTurnsEndsALoop) {
   auto f = function([](Tensor x) {
-    return while_loop([](const Tensors&) { return Tensor(true); }, [](const Tensors& v) -> Tensors { return {v[0] + 1.0}; }, {x},
-                      {.maximum_iterations = 7})[0];
+    return while_loop([](const Tensors&) { return Tensor(true); },
+                      [](const Tensors& v) -> Tensors { return {v[0] + 1.0}; }, {x}, {.maximum_iterations = 7})[0];
   });
   EXPECT_EQ(f(Tensor(0.0)).item<float>(), 7);
 }

@@ -142,7 +142,8 @@ TEST(RecomputeGrad, InATracedFunctionGivesTheSameFirstAndSecondGradients) {
   for (const auto* both : {&firsts, &seconds})
     for (std::size_t i = 0; i < 2; ++i) {
       const auto expected = (*both)[0][i].to_vector<float>(), got = (*both)[1][i].to_vector<float>();
-      for (std::size_t k = 0; k < expected.size(); ++k) EXPECT_NEAR(got[k], expected[k], 1e-5 * std::abs(expected[k])) << i;
+      for (std::size_t k = 0; k < expected.size(); ++k)
+        EXPECT_NEAR(got[k], expected[k], 1e-5 * std::abs(expected[k])) << i;
     }
 }
 

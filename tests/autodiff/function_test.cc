@@ -11,7 +11,10 @@ Tensor matrix(std::initializer_list<float> values, const Shape& shape) { return 
 
 TEST(Function, IsTracedOnceAndGivesWhatItsOpsGive) {
   int traced = 0;
-  auto f = function([&](Tensor x, Tensor y) { ++traced; return matmul(x, y) + x * 2.0; });
+  auto f = function([&](Tensor x, Tensor y) {
+    ++traced;
+    return matmul(x, y) + x * 2.0;
+  });
   const Tensor a = matrix({1, 2, 3, 4}, {2, 2}), b = matrix({5, 6, 7, 8}, {2, 2});
   const auto expected = (matmul(a, b) + a * 2.0).to_vector<float>();
   for (int i = 0; i < 3; ++i) EXPECT_EQ(f(a, b).to_vector<float>(), expected);
@@ -122,7 +125,8 @@ TEST(Function, GradientsOfGradientsPassThroughIt) {
 
 TEST(Function, MayReturnItsArgumentsConstantsAndViews) {
   const Tensor constant = matrix({7, 8}, {2});
-  auto f = function([&](Tensor x) { return Tensors{x, constant, reshape(x, Shape{4}), reshape(x * 2.0, Shape{4}), x}; });
+  auto f =
+      function([&](Tensor x) { return Tensors{x, constant, reshape(x, Shape{4}), reshape(x * 2.0, Shape{4}), x}; });
   const Tensor x = matrix({1, 2, 3, 4}, {2, 2});
   const Tensors results = f(x);
   EXPECT_EQ(results[0].to_vector<float>(), x.to_vector<float>());
@@ -166,7 +170,10 @@ TEST(Function, ATensorThatEscapedItsTraceIsAClearError) {
 
 TEST(Function, RunsOpByOpWhenAsked) {
   int calls = 0;
-  auto f = function([&](Tensor x) { ++calls; return x + x; });
+  auto f = function([&](Tensor x) {
+    ++calls;
+    return x + x;
+  });
   run_functions_eagerly(true);
   f(Tensor(1.0));
   f(Tensor(1.0));
@@ -175,7 +182,8 @@ TEST(Function, RunsOpByOpWhenAsked) {
 }
 
 TEST(Function, AnInputSignatureRefusesWhatDoesNotFit) {
-  auto f = function([](Tensor x) { return x + x; }, {.name = "twice", .input_signature = {{DType::f32, {InputSpec::kAny, 4}}}});
+  auto f = function([](Tensor x) { return x + x; },
+                    {.name = "twice", .input_signature = {{DType::f32, {InputSpec::kAny, 4}}}});
   EXPECT_NO_THROW(f(ones({3, 4})));
   EXPECT_THROW(f(ones({3, 5})), Error);
   EXPECT_THROW(f(ones({4})), Error);

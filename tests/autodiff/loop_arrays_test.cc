@@ -49,7 +49,8 @@ TEST_P(LoopArrays, GiveTheRowsAndGradientsOfTheUnrolledLoop) {
   const auto before = array.to_vector<float>();
   auto loop = function([&](Tensor a, Tensor b) { return recurrence(a, b, GetParam())[2]; });
   for (int run = 0; run < 3; ++run) {
-    const Tensors got = gradients([&] { return loop(x, array); }), expected = gradients([&] { return unrolled(x, array, GetParam()); });
+    const Tensors got = gradients([&] { return loop(x, array); }),
+                  expected = gradients([&] { return unrolled(x, array, GetParam()); });
     for (std::size_t k = 0; k < got.size(); ++k) {
       const auto a = got[k].to_vector<float>(), b = expected[k].to_vector<float>();
       for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-5) << "result " << k << ", element " << i;
@@ -78,7 +79,8 @@ TEST(LoopArrays, WhatTheBodyGivesTwiceIsNotUsedUp) {
   auto loop = function([](Tensor array) {
     const Tensors end = while_loop([](const Tensors& v) { return less(v[0], whole(3)); },
                                    [](const Tensors& v) {
-                                     const Tensor next = tensor_scatter_nd_update(v[1], row_number(v[0]), cast(reshape(v[0] + 1, Shape({1})), DType::f32));
+                                     const Tensor next = tensor_scatter_nd_update(
+                                         v[1], row_number(v[0]), cast(reshape(v[0] + 1, Shape({1})), DType::f32));
                                      return Tensors{v[0] + 1, next, next};
                                    },
                                    {whole(0), array, array});

@@ -1,5 +1,6 @@
-// Every op and its gradient, traced once with an axis left open and run for several sizes, beside eager execution. Generated from
-// the list of ops. A trace may refuse to serve a size, as many do; what must not happen is another result.
+// Every op and its gradient, traced once with an axis left open and run for several sizes, beside eager execution.
+// Generated from the list of ops. A trace may refuse to serve a size, as many do; what must not happen is another
+// result.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +33,8 @@ class Call {
 
   /// Attributes that are `follows` in the sample are the size of the first open input here, if it is given.
   Tensors operator()(const Tensors& inputs, int first, int axis) const {
-    const DeviceScope scope("/CPU:0");  // where the placer would run an op changes with what it has learnt, and with it the rounding
+    const DeviceScope scope(
+        "/CPU:0");  // where the placer would run an op changes with what it has learnt, and with it the rounding
     const Attrs attrs = attrs_for(inputs[static_cast<std::size_t>(first)].shape()[axis]);
     const std::vector<TensorRef> refs(inputs.begin(), inputs.end());
     if (!op_.grad) return apply_all(op_, refs, attrs);
@@ -90,13 +92,15 @@ class OpenOps : public ::testing::TestWithParam<const OpDef*> {
   static inline std::set<std::string_view> ops_served, ops_met;
 
   static void TearDownTestSuite() {
-    std::printf("open sizes: %zu of %zu ops were served by a trace with an open axis; %d calls, %d fell back\n", ops_served.size(), ops_met.size(),
-                served, fell_back);
+    std::printf("open sizes: %zu of %zu ops were served by a trace with an open axis; %d calls, %d fell back\n",
+                ops_served.size(), ops_met.size(), served, fell_back);
   }
 
-  void check(const OpDef& op, const OpSample& sample, const Opened& opened, bool follow, const std::vector<std::vector<std::int64_t>>& calls) {
+  void check(const OpDef& op, const OpSample& sample, const Opened& opened, bool follow,
+             const std::vector<std::vector<std::int64_t>>& calls) {
     const Call body(op, sample, follow ? opened.size : -1);
-    const int first = static_cast<int>(std::find(opened.inputs.begin(), opened.inputs.end(), true) - opened.inputs.begin());
+    const int first =
+        static_cast<int>(std::find(opened.inputs.begin(), opened.inputs.end(), true) - opened.inputs.begin());
     const Function f([&](const Tensors& inputs) { return body(inputs, first, opened.axis); });
     OpenAxes axes;
     for (const bool open : opened.inputs) axes.push_back(open ? 1u << opened.axis : 0);
@@ -111,20 +115,26 @@ class OpenOps : public ::testing::TestWithParam<const OpDef*> {
         function = f.concrete(inputs, "", axes);
         return (*function)(inputs);
       });
-      const std::string what = text(describe(op, sample, "open"), " axis ", opened.axis, " sizes ", join(sizes), follow ? " followed" : "");
-      ASSERT_EQ(expected.results.has_value(), got.results.has_value()) << what << ": " << expected.error << " / " << got.error;
+      const std::string what =
+          text(describe(op, sample, "open"), " axis ", opened.axis, " sizes ", join(sizes), follow ? " followed" : "");
+      ASSERT_EQ(expected.results.has_value(), got.results.has_value())
+          << what << ": " << expected.error << " / " << got.error;
       if (!expected.results) continue;
       function->origin().open ? ++served : ++fell_back;
       if (function->origin().open) ops_served.insert(op.name);
       ASSERT_EQ(expected.results->size(), got.results->size()) << what;
-      // The gradient of one number that is added to all scores of a softmax is 0: what is left is the rounding of the others.
+      // The gradient of one number that is added to all scores of a softmax is 0: what is left is the rounding of the
+      // others.
       double largest = 0;
       for (const Tensor& result : *expected.results) largest = std::max(largest, scale_of(result));
       const double least = std::max(1e-3, 2e-3 * largest);
       for (std::size_t k = 0; k < expected.results->size(); ++k) {
-        const double rounding = 20 * tolerance((*got.results)[k].dtype());  // some gradients have formulas of their own for square matrices
-        expect_close((*got.results)[k], (*traced.results)[k], rounding, text(what, " result ", k, " beside a trace for the size"));
-        expect_close((*got.results)[k], (*expected.results)[k], kFused, text(what, " result ", k, " beside ops run one by one"), least);
+        const double rounding =
+            20 * tolerance((*got.results)[k].dtype());  // some gradients have formulas of their own for square matrices
+        expect_close((*got.results)[k], (*traced.results)[k], rounding,
+                     text(what, " result ", k, " beside a trace for the size"));
+        expect_close((*got.results)[k], (*expected.results)[k], kFused,
+                     text(what, " result ", k, " beside ops run one by one"), least);
         if (HasFatalFailure()) return;
       }
     }
@@ -159,7 +169,9 @@ TEST_P(OpenOps, GiveForAnySizeWhatTheyGiveEagerly) {
   const DType dtype = std::ranges::count(dtypes, DType::f32) || dtypes.empty() ? DType::f32 : dtypes[0];
   std::vector<OpSample> some = samples(op, dtype);
   const auto is_empty = [](const SampleInput& input) { return input.spec.shape().elements() == 0; };
-  std::erase_if(some, [&](const OpSample& sample) { return sample.inputs.empty() || std::ranges::any_of(sample.inputs, is_empty); });
+  std::erase_if(some, [&](const OpSample& sample) {
+    return sample.inputs.empty() || std::ranges::any_of(sample.inputs, is_empty);
+  });
   if (some.size() > kMostSamples) some.resize(kMostSamples);
   for (const OpSample& sample : some)
     for (int axis = 0; axis < sample.inputs[0].spec.shape().rank(); ++axis) {
@@ -184,7 +196,9 @@ std::vector<const OpDef*> traceable_ops() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ops, OpenOps, ::testing::ValuesIn(traceable_ops()),
-                         [](const ::testing::TestParamInfo<const OpDef*>& info) { return std::string(info.param->name); });
+                         [](const ::testing::TestParamInfo<const OpDef*>& info) {
+                           return std::string(info.param->name);
+                         });
 
 }  // namespace
 }  // namespace tandem

@@ -36,8 +36,10 @@ int traces_of(F body, const std::vector<InputSpec>& signature, const std::vector
     EXPECT_EQ(found.size(), expected.size());
     for (std::size_t k = 0; k < found.size(); ++k) {
       EXPECT_EQ(found[k].spec(), expected[k].spec()) << "size " << size;
-      const auto a = cast(found[k], DType::f32).to_vector<float>(), b = cast(expected[k], DType::f32).to_vector<float>();
-      for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-4 * (1 + std::abs(b[i]))) << "size " << size;
+      const auto a = cast(found[k], DType::f32).to_vector<float>(),
+                 b = cast(expected[k], DType::f32).to_vector<float>();
+      for (std::size_t i = 0; i < a.size(); ++i)
+        EXPECT_NEAR(a[i], b[i], 1e-4 * (1 + std::abs(b[i]))) << "size " << size;
     }
   }
   return f.tracing_count();
@@ -45,7 +47,8 @@ int traces_of(F body, const std::vector<InputSpec>& signature, const std::vector
 
 /// A size as a tensor, in an open trace and outside of one.
 Tensor open_or_known(std::int64_t size) {
-  return is_open(size) ? open_sizes({&size, 1}, DType::i32) : Tensor::from(std::vector{static_cast<std::int32_t>(size)}, {1});
+  return is_open(size) ? open_sizes({&size, 1}, DType::i32)
+                       : Tensor::from(std::vector{static_cast<std::int32_t>(size)}, {1});
 }
 
 const std::vector<InputSpec> kRows = {{DType::f32, {kAny, 6}}};
@@ -68,7 +71,11 @@ TEST(OpenSizes, MeansOverTheBatchAndTheirGradientsFollowTheSize) {
 TEST(OpenSizes, ShapesReckonedFromTheBatchFollowIt) {
   const auto body = [](Tensor x) -> Tensors {
     const std::int64_t rows = x.shape()[0];
-    return {reshape(x, Ints{rows * 2, 3}), reshape(x, Ints{-1}), broadcast_to(reduce_sum(x, {0}, true), {rows, 6}), zeros({rows, 2}), concat({x, x}, 0),
+    return {reshape(x, Ints{rows * 2, 3}),
+            reshape(x, Ints{-1}),
+            broadcast_to(reduce_sum(x, {0}, true), {rows, 6}),
+            zeros({rows, 2}),
+            concat({x, x}, 0),
             gather(x, cast(range(static_cast<double>(rows - 1), -1, -1), DType::i32))};
   };
   EXPECT_EQ(traces_of(body, kRows, kSizes), 1);
@@ -86,12 +93,14 @@ TEST(OpenSizes, WhatCanOnlyBeSaidForOneSizeIsTracedForEach) {
       {"a number", [](Tensor x) { return reduce_sum(x) / static_cast<float>(x.shape()[0]); }},
       {"its inverse", [](Tensor x) { return reduce_sum(x) * (1.0f / static_cast<float>(x.shape()[0])); }},
       {"its root", [](Tensor x) { return x * std::sqrt(static_cast<double>(x.shape()[0])); }},
-      {"a ratio", [](Tensor x) { return x * (static_cast<double>(x.shape()[0]) / static_cast<double>(x.shape()[0] + 1)); }},
+      {"a ratio",
+       [](Tensor x) { return x * (static_cast<double>(x.shape()[0]) / static_cast<double>(x.shape()[0] + 1)); }},
       {"an integer", [](Tensor x) { return x + cast(Tensor::scalar(x.shape()[0], DType::i32), DType::f32); }},
       {"a branch", [](Tensor x) { return x.shape()[0] > 100 ? x * 2.0f : x; }},
       {"steps", [](Tensor x) { return strided_slice(x, {0, 0}, {(x.shape()[0] + 1) / 2, 6}, {2, 1}); }},
   };
-  for (const auto& [name, body] : bodies) EXPECT_GE(traces_of(body, kRows, kSizes), static_cast<int>(kSizes.size())) << name;
+  for (const auto& [name, body] : bodies)
+    EXPECT_GE(traces_of(body, kRows, kSizes), static_cast<int>(kSizes.size())) << name;
 }
 
 TEST(OpenSizes, SizesTooSmallForWhatWasTracedAreTracedByThemselves) {
@@ -107,7 +116,8 @@ TEST(OpenSizes, EmptyBatchesAreTracedByThemselves) {
 }
 
 TEST(OpenSizes, TwoOpenAxesAreIndependent) {
-  auto f = function([](Tensor x) -> Tensors { return {reduce_sum(x, {1}), transpose(x, {1, 0})}; }, {.input_signature = {{DType::f32, {kAny, kAny}}}});
+  auto f = function([](Tensor x) -> Tensors { return {reduce_sum(x, {1}), transpose(x, {1, 0})}; },
+                    {.input_signature = {{DType::f32, {kAny, kAny}}}});
   for (const Shape& shape : {Shape{3, 4}, Shape{7, 2}, Shape{5, 1}}) {
     const Tensor x = random_normal(shape);
     const Tensors found = f(x);
@@ -118,7 +128,8 @@ TEST(OpenSizes, TwoOpenAxesAreIndependent) {
 }
 
 TEST(OpenSizes, EqualSizesOfDifferentInputsAreNotTakenForGranted) {
-  auto f = function([](Tensor x, Tensor y) { return x + y; }, {.input_signature = {{DType::f32, {kAny, 2}}, {DType::f32, {kAny, 2}}}});
+  auto f = function([](Tensor x, Tensor y) { return x + y; },
+                    {.input_signature = {{DType::f32, {kAny, 2}}, {DType::f32, {kAny, 2}}}});
   EXPECT_EQ(f(ones({3, 2}), ones({3, 2})).shape(), (Shape{3, 2}));
   EXPECT_EQ(f(ones({1, 2}), ones({4, 2})).shape(), (Shape{4, 2}));
   EXPECT_EQ(f(ones({5, 2}), ones({1, 2})).shape(), (Shape{5, 2}));
@@ -129,15 +140,19 @@ TEST(OpenSizes, EqualSizesOfDifferentInputsAreNotTakenForGranted) {
 /// A branch over the rows inside a loop that turns four times.
 Tensor branch_in_loop(const Tensor& x) {
   const auto turn = [&](const Tensors& v) {
-    const Tensor next = cond(greater(reduce_sum(v[1]), Tensor(0.0f)), [&] { return v[1] * 0.5f - x; },
-                             [&] { return v[1] + broadcast_to(reduce_mean(x, {0}, true), x.shape()); });
+    const Tensor next = cond(
+        greater(reduce_sum(v[1]), Tensor(0.0f)), [&] { return v[1] * 0.5f - x; },
+        [&] { return v[1] + broadcast_to(reduce_mean(x, {0}, true), x.shape()); });
     return Tensors{v[0] + 1, next};
   };
   return while_loop([](const Tensors& v) { return less(v[0], Tensor(4)); }, turn, {Tensor(0), x})[1];
 }
 
 TEST(OpenSizes, BranchesAndLoopsFollowTheSize) {
-  const auto branch = [](Tensor x) { return cond(greater(reduce_sum(x), Tensor(0.0f)), [&] { return x * 2.0f; }, [&] { return zeros({x.shape()[0], 6}); }); };
+  const auto branch = [](Tensor x) {
+    return cond(
+        greater(reduce_sum(x), Tensor(0.0f)), [&] { return x * 2.0f; }, [&] { return zeros({x.shape()[0], 6}); });
+  };
   EXPECT_EQ(traces_of(branch, kRows, kSizes), 1);
   EXPECT_EQ(traces_of([](Tensor x) { return branch_in_loop(x); }, kRows, kSizes), 1);
 }
@@ -174,9 +189,13 @@ TEST(OpenSizes, GradientsGivenByHandFollowTheSize) {
 
 TEST(OpenSizes, VariablesAssignedInABranchAreAssignedByEverySize) {
   const Variable total(Tensor(0.0f));
-  auto f = function([&](Tensor x) {
-    return cond(greater(reduce_sum(x), Tensor(0.0f)), [&] { return total.assign_add(reduce_sum(x)), x; }, [&] { return x * 2.0f; });
-  }, {.input_signature = {{DType::f32, {kAny}}}});
+  auto f = function(
+      [&](Tensor x) {
+        return cond(
+            greater(reduce_sum(x), Tensor(0.0f)), [&] { return total.assign_add(reduce_sum(x)), x; },
+            [&] { return x * 2.0f; });
+      },
+      {.input_signature = {{DType::f32, {kAny}}}});
   f(ones({3}));
   EXPECT_EQ(f(ones({5}) * -1.0f).to_vector<float>(), std::vector<float>(5, -2));
   f(ones({4}));
@@ -185,14 +204,17 @@ TEST(OpenSizes, VariablesAssignedInABranchAreAssignedByEverySize) {
 }
 
 TEST(OpenSizes, WhyEachSizeIsTracedCanBeRead) {
-  auto f = function([](Tensor x) { return slice(x, {x.shape()[0] / 2}, {1}); }, {.input_signature = {{DType::f32, {kAny}}}});
+  auto f =
+      function([](Tensor x) { return slice(x, {x.shape()[0] / 2}, {1}); }, {.input_signature = {{DType::f32, {kAny}}}});
   f(ones({3})), f(ones({2}));
-  EXPECT_NE(f.retraces().back().reason.find("its sizes cannot be left open: "), std::string::npos) << f.retraces().back().reason;
+  EXPECT_NE(f.retraces().back().reason.find("its sizes cannot be left open: "), std::string::npos)
+      << f.retraces().back().reason;
 }
 
 TEST(OpenSizes, VariablesAreReadAndWrittenByEverySize) {
   const Variable total(Tensor(0.0f));
-  auto f = function([&](Tensor x) { return total.assign_add(reduce_sum(x)), total.value() * 2.0f; }, {.input_signature = {{DType::f32, {kAny}}}});
+  auto f = function([&](Tensor x) { return total.assign_add(reduce_sum(x)), total.value() * 2.0f; },
+                    {.input_signature = {{DType::f32, {kAny}}}});
   EXPECT_EQ(f(ones({3})).item<float>(), 6);
   EXPECT_EQ(f(ones({5})).item<float>(), 16);
   EXPECT_EQ(total.value().item<float>(), 8);
@@ -210,7 +232,8 @@ TEST(OpenSizes, NumbersAreFoundAgainOrNotAtAll) {
   EXPECT_EQ(size_at(3 * m + 100, sizes), 115);
   EXPECT_EQ(size_at(n + m, sizes), 17);
   EXPECT_EQ(size_at(2 * l - n, sizes), 2);
-  for (std::int64_t number : {n / 2, n / 3, n + n / 2, -n, n - 13, m * 3 / 2, n + m + l, n * 2 / 3}) EXPECT_EQ(size_at(number, sizes), std::nullopt) << number;
+  for (std::int64_t number : {n / 2, n / 3, n + n / 2, -n, n - 13, m * 3 / 2, n + m + l, n * 2 / 3})
+    EXPECT_EQ(size_at(number, sizes), std::nullopt) << number;
   EXPECT_EQ(open_text(Shape{n, 3, n * 2 + 1}), "[None, 3, 2n + 1]");
 }
 

@@ -52,7 +52,8 @@ TEST(SavedFunction, RunsAnyBatchSizeWhereItWasLeftOpen) {
     return matmul(pairs, w) + reshape(cast(range(0, static_cast<double>(2 * rows)), DType::f32), Shape{rows, 2});
   });
   const Function g = again(f, kRows);
-  for (const std::int64_t rows : {1, 2, 4, 33}) EXPECT_EQ(values(g.call({counting({rows, 3})})), f(counting({rows, 3})).to_vector<float>()) << rows;
+  for (const std::int64_t rows : {1, 2, 4, 33})
+    EXPECT_EQ(values(g.call({counting({rows, 3})})), f(counting({rows, 3})).to_vector<float>()) << rows;
   EXPECT_THROW(g.call({counting({4, 2})}), Error);
 }
 
@@ -108,17 +109,20 @@ TEST(SavedFunction, ATapeGoesThroughItToItsVariables) {
 }
 
 Tensor branches(const Tensor& x) {
-  return cond(greater(reduce_sum(x), Tensor(0.0f)), [&]() -> Tensor { return x * 2.0f; }, [&]() -> Tensor { return x - 1.0f; });
+  return cond(
+      greater(reduce_sum(x), Tensor(0.0f)), [&]() -> Tensor { return x * 2.0f; }, [&]() -> Tensor { return x - 1.0f; });
 }
 Tensor turns(const Tensor& x) {
   return while_loop([](const Tensors& v) { return less(v[0], Tensor(5)); },
-                    [&](const Tensors& v) -> Tensors { return {v[0] + Tensor(1), v[1] * 1.5f + x}; }, {Tensor(0), x})[1];
+                    [&](const Tensors& v) -> Tensors { return {v[0] + Tensor(1), v[1] * 1.5f + x}; },
+                    {Tensor(0), x})[1];
 }
 
 TEST(SavedFunction, BranchesAndLoopsAreInTheFile) {
   auto f = function([](Tensor x) { return branches(turns(x)); });
   const Function g = again(f, kRows);
-  for (const float sign : {1.0f, -1.0f}) EXPECT_EQ(values(g.call({counting({7, 3}) * sign})), f(counting({7, 3}) * sign).to_vector<float>());
+  for (const float sign : {1.0f, -1.0f})
+    EXPECT_EQ(values(g.call({counting({7, 3}) * sign})), f(counting({7, 3}) * sign).to_vector<float>());
 }
 
 TEST(SavedFunction, GradientsTracedIntoItAreInTheFile) {
@@ -191,7 +195,8 @@ TEST(SavedFunction, AnyByteThatIsNotAsItWasWrittenIsFound) {
 
 TEST(SavedFunction, ATruncatedFileIsFound) {
   const std::string bytes = sample_bytes();
-  for (std::size_t size = 0; size < bytes.size(); size += 1 + size / 16) EXPECT_NE(complaint(bytes.substr(0, size)), "") << size;
+  for (std::size_t size = 0; size < bytes.size(); size += 1 + size / 16)
+    EXPECT_NE(complaint(bytes.substr(0, size)), "") << size;
   EXPECT_NE(complaint(bytes + "x"), "");
 }
 
@@ -212,7 +217,8 @@ TEST(SavedFunction, AFileWithAFittingChecksumThatNobodyWroteIsReadWithCare) {
   int refused = 0;
   for (std::size_t i = 16; i < bytes.size(); ++i) {
     std::string hostile = bytes;
-    hostile[i] = hostile[i] >= '0' && hostile[i] <= '9' ? static_cast<char>('0' + (hostile[i] - '0' + 1 + i % 8) % 10) : static_cast<char>(hostile[i] ^ (1 << i % 7));
+    hostile[i] = hostile[i] >= '0' && hostile[i] <= '9' ? static_cast<char>('0' + (hostile[i] - '0' + 1 + i % 8) % 10)
+                                                        : static_cast<char>(hostile[i] ^ (1 << i % 7));
     correct_checksum(hostile);
     refused += !complaint(hostile).empty();
   }
@@ -231,11 +237,13 @@ std::string with(std::string bytes, const std::string& before, std::string after
 
 TEST(SavedFunction, AComplaintNamesThePlace) {
   const std::string bytes = sample_bytes();
-  EXPECT_NE(complaint(with(bytes, R"("op":"matmul")", R"("op":"mat")")).find("there is no op 'mat' here"), std::string::npos);
+  EXPECT_NE(complaint(with(bytes, R"("op":"matmul")", R"("op":"mat")")).find("there is no op 'mat' here"),
+            std::string::npos);
   const std::string cycle = complaint(with(bytes, R"("inputs":[0,1])", R"("inputs":[0,9])"));
   EXPECT_NE(cycle.find(".nodes["), std::string::npos) << cycle;
   EXPECT_NE(complaint(with(bytes, R"("made":"cond")", R"("made":"con")")).find("'con'"), std::string::npos);
-  EXPECT_NE(complaint(with(bytes, R"("variable":0)", R"("variable":7)")).find("there is no variable 7; there are 1"), std::string::npos);
+  EXPECT_NE(complaint(with(bytes, R"("variable":0)", R"("variable":7)")).find("there is no variable 7; there are 1"),
+            std::string::npos);
 }
 
 TEST(SavedFunction, ANumberThatAnOlderFileDoesNotNameHasItsDefault) {

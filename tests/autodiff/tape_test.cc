@@ -100,7 +100,8 @@ TEST(GradientTape, ATargetThatIsNoScalarCountsAsItsSum) {
   const Tensor y = x * x;
   EXPECT_EQ(tape.gradient(y, x).to_vector<double>(), (std::vector<double>{2, 4, 6}));
   const Tensor weights = Tensor::from({1.0, 0.0, -1.0}, {3});
-  EXPECT_EQ(tape.gradient(y, Tensors{x}, Unconnected::none, weights)[0].to_vector<double>(), (std::vector<double>{2, 0, -6}));
+  EXPECT_EQ(tape.gradient(y, Tensors{x}, Unconnected::none, weights)[0].to_vector<double>(),
+            (std::vector<double>{2, 0, -6}));
 }
 
 TEST(GradientTape, KeepsOnlyWhatGradientsRead) {
@@ -172,7 +173,8 @@ TEST(GradientTape, OneTensorGivenThriceCountsThriceInSecondGradientsToo) {
 }
 
 /// Weighs the slices [from, to) of axis `axis` of x by 1, 2, 3, … and adds them up: what each element of x got.
-std::vector<float> weights_of_slices(const Shape& shape, int axis, const std::vector<std::pair<std::int64_t, std::int64_t>>& parts) {
+std::vector<float> weights_of_slices(const Shape& shape, int axis,
+                                     const std::vector<std::pair<std::int64_t, std::int64_t>>& parts) {
   const Tensor x = ones(shape);
   GradientTape tape;
   tape.watch(x);
@@ -189,9 +191,10 @@ std::vector<float> weights_of_slices(const Shape& shape, int axis, const std::ve
 TEST(GradientTape, GradientsOfSlicesAddUpHoweverTheyLie) {
   EXPECT_EQ(weights_of_slices({4}, 0, {{0, 1}, {1, 3}, {3, 4}}), (std::vector<float>{1, 2, 2, 3}));   // side by side
   EXPECT_EQ(weights_of_slices({4}, 0, {{3, 4}, {1, 2}}), (std::vector<float>{0, 2, 0, 1}));           // with gaps
-  EXPECT_EQ(weights_of_slices({4}, 0, {{0, 3}, {1, 4}, {1, 2}}), (std::vector<float>{1, 6, 3, 2}));   // one over another
+  EXPECT_EQ(weights_of_slices({4}, 0, {{0, 3}, {1, 4}, {1, 2}}), (std::vector<float>{1, 6, 3, 2}));  // one over another
   EXPECT_EQ(weights_of_slices({2, 2}, 1, {{1, 2}, {0, 1}}), (std::vector<float>{2, 1, 2, 1}));
-  EXPECT_EQ(weights_of_slices({2, 2}, 0, {{0, 2}, {0, 1}}), (std::vector<float>{3, 3, 1, 1}));        // one of them is everything
+  EXPECT_EQ(weights_of_slices({2, 2}, 0, {{0, 2}, {0, 1}}),
+            (std::vector<float>{3, 3, 1, 1}));  // one of them is everything
 }
 
 TEST(GradientTape, SlicesOfAResultGoOnToWhatItWasMadeOf) {

@@ -16,8 +16,7 @@ namespace {
 
 void spin(double seconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-  while (std::chrono::steady_clock::now() < end) {
-  }
+  while (std::chrono::steady_clock::now() < end) {}
 }
 
 /// Of this thread on the first core it may use: beside others a share of it is theirs.

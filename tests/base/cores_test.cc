@@ -63,9 +63,11 @@ TEST(Cores, NoSlicesAreNoWork) {
 
 TEST(Cores, AnExceptionOfASliceReachesTheCaller) {
   Cores cores(3);
-  EXPECT_THROW(cores.parallel(100, [](std::int64_t slice) {
-    if (slice == 37) throw std::runtime_error("slice 37");
-  }), std::runtime_error);
+  EXPECT_THROW(cores.parallel(100,
+                              [](std::int64_t slice) {
+                                if (slice == 37) throw std::runtime_error("slice 37");
+                              }),
+               std::runtime_error);
   std::atomic<int> runs{0};
   cores.parallel(10, [&](std::int64_t) { ++runs; });  // and the pool still works
   EXPECT_EQ(runs, 10);

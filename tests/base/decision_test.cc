@@ -9,7 +9,11 @@ namespace tandem {
 namespace {
 
 Decision example() {
-  return {.op = "matmul", .signature = "float64, float64", .requested = "/GPU:0", .device = "/CPU:0", .kernel = "openblas",
+  return {.op = "matmul",
+          .signature = "float64, float64",
+          .requested = "/GPU:0",
+          .device = "/CPU:0",
+          .kernel = "openblas",
           .reason = ReasonCode::device_missing,
           .candidates = {{"/CPU:0", "onednn", false, "for f32 only"}, {"/CPU:0", "openblas", true, ""}}};
 }

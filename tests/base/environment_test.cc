@@ -34,7 +34,8 @@ TEST(Environment, ABadValueIsNamedWithItsVariableAndTheFormNeeded) {
 
 TEST(Environment, NumbersKeepToTheirRange) {
   EXPECT_EQ(parse_number("x", "7", 0, 7), 7);
-  for (const char* value : {"8", "-1", "", "seven", "7.0", "999999999999999999999"}) EXPECT_THROW(parse_number("x", value, 0, 7), Error);
+  for (const char* value : {"8", "-1", "", "seven", "7.0", "999999999999999999999"})
+    EXPECT_THROW(parse_number("x", value, 0, 7), Error);
   EXPECT_TRUE(parse_switch("x", "1"));
   EXPECT_FALSE(parse_switch("x", "0"));
   for (const char* value : {"yes", "2", ""}) EXPECT_THROW(parse_switch("x", value), Error);

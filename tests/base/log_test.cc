@@ -28,7 +28,8 @@ TEST(Log, ALineReadsAsTensorFlowsDo) {
   set_log_level(LogLevel::info);
   log(LogLevel::warning, "careful");
   ASSERT_EQ(kept.lines.size(), 1u);
-  EXPECT_TRUE(std::regex_match(kept.lines[0], std::regex(R"(W0000 00:00:\d+\.\d{6} +\d+ log_test\.cc:\d+\] careful)"))) << kept.lines[0];
+  EXPECT_TRUE(std::regex_match(kept.lines[0], std::regex(R"(W0000 00:00:\d+\.\d{6} +\d+ log_test\.cc:\d+\] careful)")))
+      << kept.lines[0];
 }
 
 TEST(Log, OnlyLinesOfTheLevelSetAreWritten) {

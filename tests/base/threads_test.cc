@@ -15,7 +15,9 @@ using namespace std::chrono_literals;
 
 TEST(Threads, HaveNamesThatToolsShow) {
   std::string name(32, '\0');
-  start_thread(ThreadRole::data, "prefetch", [&] { pthread_getname_np(pthread_self(), name.data(), name.size()); }).join();
+  start_thread(ThreadRole::data, "prefetch", [&] {
+    pthread_getname_np(pthread_self(), name.data(), name.size());
+  }).join();
   EXPECT_STREQ(name.c_str(), "tandem-prefetch");
 }
 

@@ -23,9 +23,8 @@ TEST(Print, AScalarReadsAsInTensorFlow) {
 
 TEST(Print, AMatrixStartsOnALineOfItsOwn) {
   EXPECT_EQ(matrix().to_string(), "tf.Tensor(\n[[1. 2.]\n [3. 4.]], shape=(2, 2), dtype=float32)");
-  EXPECT_EQ(
-      matrix().repr(),
-      "<tf.Tensor: shape=(2, 2), dtype=float32, numpy=\narray([[1., 2.],\n       [3., 4.]], dtype=float32)>");
+  EXPECT_EQ(matrix().repr(),
+            "<tf.Tensor: shape=(2, 2), dtype=float32, numpy=\narray([[1., 2.],\n       [3., 4.]], dtype=float32)>");
 }
 
 TEST(Print, AVectorStaysOnItsLine) {
@@ -78,8 +77,7 @@ TEST(Print, EmptyArraysTellTheirShape) {
 TEST(Print, SixteenBitFloatsReadAsTheirLibrariesPrintThem) {
   EXPECT_EQ(numpy_str(Tensor::from({Half(0.015625f), Half(0.1f)}, {2})), "[0.01563 0.1    ]");
   EXPECT_EQ(numpy_str(Tensor::scalar(1000.0, DType::f16)), "1e+03");
-  EXPECT_EQ(numpy_str(Tensor::from({BFloat16(1.f), BFloat16(0.1f), BFloat16(1e-5f)}, {3})),
-            "[1 0.100098 1.00136e-05]");
+  EXPECT_EQ(numpy_str(Tensor::from({BFloat16(1.f), BFloat16(0.1f), BFloat16(1e-5f)}, {3})), "[1 0.100098 1.00136e-05]");
 }
 
 TEST(Print, BytesAreQuotedAsPythonDoes) {

@@ -19,7 +19,8 @@ TEST(RunQueue, TheCallerGoesOnWhileTheFirstRunHasNotEnded) {
     go.acquire();
     order.push_back(0);
   }});
-  for (int i = 1; i < static_cast<int>(RunQueue::kMost); ++i) RunQueue::hand_over({.work = [&order, i] { order.push_back(i); }});
+  for (int i = 1; i < static_cast<int>(RunQueue::kMost); ++i)
+    RunQueue::hand_over({.work = [&order, i] { order.push_back(i); }});
   EXPECT_FALSE(RunQueue::idle());
   EXPECT_EQ(RunQueue::counts().waits, waits);
   go.release();
@@ -43,10 +44,13 @@ TEST(RunQueue, AFailureTakesTheRunsBehindItAlongAndIsToldOnce) {
   bool happened = false;
   int undone = 0;
   const Event first = RunQueue::promise(), second = RunQueue::promise();
-  RunQueue::hand_over({.work = [&] {
-    go.acquire();
-    fail(ErrorCode::device_failed, "on purpose");
-  }, .promise = first, .undo = [&] { ++undone; }});
+  RunQueue::hand_over({.work =
+                           [&] {
+                             go.acquire();
+                             fail(ErrorCode::device_failed, "on purpose");
+                           },
+                       .promise = first,
+                       .undo = [&] { ++undone; }});
   RunQueue::hand_over({.work = [&] { happened = true; }, .promise = second, .undo = [&] { ++undone; }});
   go.release();
   EXPECT_NE(error_of([&] { RunQueue::await_all(); }).find("on purpose"), std::string::npos);
@@ -62,7 +66,8 @@ TEST(RunQueue, AFailureTakesTheRunsBehindItAlongAndIsToldOnce) {
 TEST(RunQueue, WhoHandsOverTheNextRunIsToldOfAFailure) {
   RunQueue::hand_over({.work = [] { fail(ErrorCode::device_failed, "on purpose"); }});
   bool told = false;
-  for (int i = 0; i < 1000 && !told; ++i) told = error_of([] { RunQueue::hand_over({.work = [] {}}); }).find("on purpose") != std::string::npos;
+  for (int i = 0; i < 1000 && !told; ++i)
+    told = error_of([] { RunQueue::hand_over({.work = [] {}}); }).find("on purpose") != std::string::npos;
   EXPECT_TRUE(told);
   RunQueue::await_all();
 }
@@ -75,7 +80,8 @@ TEST(RunQueue, PerformsWorkAfterWhatWasHandedOverAndThrowsWhatItThrows) {
     RunQueue::perform([&] { order.push_back(3); });  // inside a run: at once
   });
   EXPECT_EQ(order, (std::vector<int>{1, 2, 3}));
-  EXPECT_NE(error_of([] { RunQueue::perform([] { fail(ErrorCode::device_failed, "inside"); }); }).find("inside"), std::string::npos);
+  EXPECT_NE(error_of([] { RunQueue::perform([] { fail(ErrorCode::device_failed, "inside"); }); }).find("inside"),
+            std::string::npos);
   EXPECT_TRUE(RunQueue::idle());
 }
 
@@ -84,11 +90,13 @@ struct Steps {
   MirroredStrategy strategy{{"/CPU:0", "/GPU:0"}};
   Variable weight{Tensor::from({1.0f, 2.0f, 3.0f}, {3}), true, "weight"};
   Function step{[this](const Tensors& batch) -> Tensors {
-    const PerReplica made = strategy.run([&](const Tensors& mine) -> Tensors {
-      GradientTape tape;
-      const Tensor loss = compute_average_loss(square(reduce_sum(mine[0] * weight.value(), {1})));
-      return {loss, tape.gradient(loss, weight.value())};
-    }, strategy.distribute(batch));
+    const PerReplica made = strategy.run(
+        [&](const Tensors& mine) -> Tensors {
+          GradientTape tape;
+          const Tensor loss = compute_average_loss(square(reduce_sum(mine[0] * weight.value(), {1})));
+          return {loss, tape.gradient(loss, weight.value())};
+        },
+        strategy.distribute(batch));
     weight.assign_sub(strategy.sum(made)[1] * 0.01);
     return {strategy.reduce(ReduceOp::sum, made)};
   }};

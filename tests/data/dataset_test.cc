@@ -52,7 +52,10 @@ std::size_t resident_bytes() {
 
 /// A scratch file or folder that is removed again.
 struct Scratch {
-  explicit Scratch(const std::string& name) : path(std::filesystem::temp_directory_path() / ("tandem_data_test_" + name)) { std::filesystem::remove_all(path); }
+  explicit Scratch(const std::string& name)
+      : path(std::filesystem::temp_directory_path() / ("tandem_data_test_" + name)) {
+    std::filesystem::remove_all(path);
+  }
   ~Scratch() {
     std::filesystem::remove_all(path);
     std::filesystem::remove_all(path.string() + ".cache");
@@ -62,7 +65,8 @@ struct Scratch {
 
 TEST(Dataset, SlicesOfTuplesAndMapsKeepTheirStructure) {
   const Tensor x = range(0, 6, 1, DType::f32), y = range(0, 3);
-  const Dataset dataset = Dataset::from_tensor_slices(Value::map({{"x", reshape(x, Ints{3, 2})}, {"label", Value::tuple({y, y})}}));
+  const Dataset dataset =
+      Dataset::from_tensor_slices(Value::map({{"x", reshape(x, Ints{3, 2})}, {"label", Value::tuple({y, y})}}));
   EXPECT_EQ(dataset.cardinality(), 3);
   EXPECT_EQ(dataset.element_spec().structure->to_string(), "{x: ., label: (., .)}");
   std::int64_t i = 0;
@@ -79,7 +83,8 @@ TEST(Dataset, RowsOfDifferentNumberAreRefused) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::shape_mismatch);
-    EXPECT_NE(std::string(error.what()).find("component 0 has 3, component 1 has 4"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("component 0 has 3, component 1 has 4"), std::string::npos)
+        << error.what();
   }
 }
 
@@ -105,7 +110,8 @@ TEST(Dataset, StagesGiveTheSameOverAnIndexedSourceAndOverAStream) {
       {"filter", [](const Dataset& d) { return d.filter([](const Tensor& x) { return less(x, 9); }); }},
       {"shuffle", [](const Dataset& d) { return d.shuffle(8, {.seed = 3}); }},
       {"shuffle repeat", [](const Dataset& d) { return d.shuffle(8, {.seed = 3}).repeat(2); }},
-      {"map shuffle", [](const Dataset& d) { return d.map([](const Tensor& x) { return x * x; }).shuffle(50, {.seed = 9}); }},
+      {"map shuffle",
+       [](const Dataset& d) { return d.map([](const Tensor& x) { return x * x; }).shuffle(50, {.seed = 9}); }},
       {"batch unbatch", [](const Dataset& d) { return d.batch(4).unbatch(); }},
       {"batch shuffle", [](const Dataset& d) { return d.batch(4, true).shuffle(3, {.seed = 1}).unbatch(); }},
       {"cache", [](const Dataset& d) { return d.cache().repeat(2); }},
@@ -131,7 +137,8 @@ TEST(Dataset, ShuffleGivesEveryElementOnceAndAnotherOrderEachPass) {
   EXPECT_EQ(sorted, counting(0, 100));
   EXPECT_EQ(numbers_of(Dataset::range(100).shuffle(30, {.seed = 7})), first);
   EXPECT_NE(numbers_of(Dataset::range(100).shuffle(30, {.seed = 8})), first);
-  for (std::size_t i = 0; i < first.size(); ++i) EXPECT_LT(first[i], static_cast<std::int64_t>(i) + 30) << "the buffer holds 30";
+  for (std::size_t i = 0; i < first.size(); ++i)
+    EXPECT_LT(first[i], static_cast<std::int64_t>(i) + 30) << "the buffer holds 30";
 }
 
 TEST(Dataset, ShuffleWithoutReshufflingKeepsItsOrder) {
@@ -198,16 +205,18 @@ TEST(Dataset, AFunctionOfOpsIsRecordedOnceAndRunsOverBatches) {
     for (float v : value.tensor().to_vector<float>()) sum += v;
   EXPECT_EQ(sum, 2 * (3999 * 4000 / 2) - 4000);
   float expected = -1;
-  for (const Value& value : dataset.take(300)) EXPECT_EQ(value.tensor().item<float>(), std::exchange(expected, expected + 2));
+  for (const Value& value : dataset.take(300))
+    EXPECT_EQ(value.tensor().item<float>(), std::exchange(expected, expected + 2));
   EXPECT_LE(calls, 1);
 }
 
 TEST(Dataset, OperandsOfFewerAxesAreBroadcastForEachElement) {
   const Tensor x = reshape(range(0, 12, 1, DType::f32), Ints{4, 3}), w = Tensor::from({10.f, 20.f, 30.f, 40.f}, {4});
   const Tensor offsets = Tensor::from({1.f, 2.f, 3.f}, {3});
-  const Dataset dataset = Dataset::from_tensor_slices(Value::tuple({x, w})).map([&](const Tensor& row, const Tensor& weight) {
-    return std::pair(row * weight + offsets, one_hot(cast(weight / 10, DType::i32), 5));
-  });
+  const Dataset dataset =
+      Dataset::from_tensor_slices(Value::tuple({x, w})).map([&](const Tensor& row, const Tensor& weight) {
+        return std::pair(row * weight + offsets, one_hot(cast(weight / 10, DType::i32), 5));
+      });
   std::vector<float> singles, batched;
   for (const Value& value : dataset)
     for (float v : value[0].tensor().to_vector<float>()) singles.push_back(v);
@@ -240,7 +249,8 @@ TEST(DatasetThreads, ParallelCallsGiveTheSameElementsInTheSameOrder) {
   auto build = [](std::int64_t calls) {
     set_seed(4);
     return Dataset::range(300).map(
-        [](const Tensor& x) { return cast(x, DType::f32) + random_uniform({3}) + static_cast<float>(x.item<int>()); }, {.num_parallel_calls = calls});
+        [](const Tensor& x) { return cast(x, DType::f32) + random_uniform({3}) + static_cast<float>(x.item<int>()); },
+        {.num_parallel_calls = calls});
   };
   auto values = [](const Dataset& dataset) {
     std::vector<float> out;
@@ -270,20 +280,25 @@ TEST(DatasetThreads, AnErrorInAWorkerReachesTheReaderAtItsElement) {
 }
 
 TEST(DatasetThreads, APassThatIsDroppedInTheMiddleStopsItsWorkers) {
-  const Dataset dataset = generated(1'000'000'000).map([](const Tensor& x) { return x.item<int>() < 0 ? x : x; }, {.num_parallel_calls = 3}).prefetch(10).batch(4).prefetch(2);
+  const Dataset dataset = generated(1'000'000'000)
+                              .map([](const Tensor& x) { return x.item<int>() < 0 ? x : x; }, {.num_parallel_calls = 3})
+                              .prefetch(10)
+                              .batch(4)
+                              .prefetch(2);
   for (int i = 0; i < 20; ++i) EXPECT_EQ(dataset.iterate().next()->tensor().shape()[0], 4);
 }
 
 TEST(DatasetThreads, BuffersStayWithinTheByteBudget) {
   std::atomic<int> made{0};
   const Dataset dataset = Dataset::from_generator(
-      [&] {
-        return [&]() -> std::optional<Value> {
-          ++made;
-          return Value(zeros({1 << 18}));  // 1 MiB
-        };
-      },
-      {Structure::leaf(), {LeafSpec::of({DType::f32, {1 << 18}})}}).prefetch(1000);
+                              [&] {
+                                return [&]() -> std::optional<Value> {
+                                  ++made;
+                                  return Value(zeros({1 << 18}));  // 1 MiB
+                                };
+                              },
+                              {Structure::leaf(), {LeafSpec::of({DType::f32, {1 << 18}})}})
+                              .prefetch(1000);
   DatasetIterator pass = dataset.iterate(8 << 20);
   for (int i = 0; i < 40; ++i) {
     ASSERT_TRUE(pass.next());
@@ -292,8 +307,9 @@ TEST(DatasetThreads, BuffersStayWithinTheByteBudget) {
 }
 
 TEST(DatasetThreads, ElementsOfParallelCallsStayWithinTheByteBudget) {
-  const Dataset dataset = Dataset::range(60).map(ElementFunction([](const Tensor& x) { return broadcast_to(cast(x, DType::f32), {1 << 18}); }, Recording::never),
-                                                 {.num_parallel_calls = 16});
+  const Dataset dataset = Dataset::range(60).map(
+      ElementFunction([](const Tensor& x) { return broadcast_to(cast(x, DType::f32), {1 << 18}); }, Recording::never),
+      {.num_parallel_calls = 16});
   DatasetIterator pass = dataset.iterate(4 << 20);
   for (int i = 0; i < 60; ++i) {
     const std::optional<Value> value = pass.next();
@@ -307,8 +323,9 @@ TEST(DatasetThreads, ElementsOfParallelCallsStayWithinTheByteBudget) {
 
 TEST(DatasetThreads, ParallelInterleaveKeepsTheOrder) {
   const auto build = [](std::int64_t calls) {
-    return Dataset::range(7).interleave([](const Tensor& x) { return Dataset::range(x.item<int>() * 10, x.item<int>() * 10 + x.item<int>()); },
-                                        {.cycle_length = 3, .block_length = 2, .num_parallel_calls = calls});
+    return Dataset::range(7).interleave(
+        [](const Tensor& x) { return Dataset::range(x.item<int>() * 10, x.item<int>() * 10 + x.item<int>()); },
+        {.cycle_length = 3, .block_length = 2, .num_parallel_calls = calls});
   };
   const Numbers expected = numbers_of(build(0));
   EXPECT_EQ(expected.size(), 21u);
@@ -324,7 +341,10 @@ TEST(DatasetThreads, AGeneratorThatThrowsIsHeardThroughBuffers) {
       return Value(Tensor(i++));
     };
   };
-  const Dataset dataset = Dataset::from_generator(make, {Structure::leaf(), {LeafSpec{.dtype = DType::i32}}}).prefetch(8).batch(2).prefetch();
+  const Dataset dataset = Dataset::from_generator(make, {Structure::leaf(), {LeafSpec{.dtype = DType::i32}}})
+                              .prefetch(8)
+                              .batch(2)
+                              .prefetch();
   DatasetIterator pass = dataset.iterate();
   EXPECT_EQ(pass.next()->tensor().to_vector<std::int32_t>(), (std::vector<std::int32_t>{0, 1}));
   try {
@@ -356,13 +376,14 @@ TEST(DatasetThreads, AStreamOfTenGigabytesStaysWithinTheBudget) {
   const std::size_t before = resident_bytes();
   std::size_t most = 0;
   const Dataset stream = Dataset::from_generator(
-      [] {
-        return [i = 0]() mutable -> std::optional<Value> {
-          if (i == kElements) return std::nullopt;
-          return Value(fill({kFloats}, static_cast<double>(i++)));
-        };
-      },
-      {Structure::leaf(), {LeafSpec::of({DType::f32, {kFloats}})}}).prefetch();
+                             [] {
+                               return [i = 0]() mutable -> std::optional<Value> {
+                                 if (i == kElements) return std::nullopt;
+                                 return Value(fill({kFloats}, static_cast<double>(i++)));
+                               };
+                             },
+                             {Structure::leaf(), {LeafSpec::of({DType::f32, {kFloats}})}})
+                             .prefetch();
   DatasetIterator pass = stream.iterate(128u << 20);
   std::int64_t bytes = 0;
   int number = 0;
@@ -377,15 +398,18 @@ TEST(DatasetThreads, AStreamOfTenGigabytesStaysWithinTheBudget) {
 }
 
 TEST(Dataset, TheBottleneckOfParallelWorkIsFoundByItsTime) {
-  const Dataset dataset = Dataset::range(400).map(ElementFunction([](const Tensor& x) {
-    const double until = static_cast<double>(ticks()) + 2e5;
-    while (static_cast<double>(ticks()) < until) {
-    }
-    return x;
-  }, Recording::never), {.num_parallel_calls = 2}).batch(10);
+  const Dataset dataset = Dataset::range(400)
+                              .map(ElementFunction(
+                                       [](const Tensor& x) {
+                                         const double until = static_cast<double>(ticks()) + 2e5;
+                                         while (static_cast<double>(ticks()) < until) {}
+                                         return x;
+                                       },
+                                       Recording::never),
+                                   {.num_parallel_calls = 2})
+                              .batch(10);
   DatasetIterator pass = dataset.iterate();
-  while (pass.next()) {
-  }
+  while (pass.next()) {}
   const DatasetStats stats = pass.stats();
   EXPECT_EQ(stats.bottleneck, "Map");
   EXPECT_GT(stats.stages[1].cores, 0);
@@ -393,15 +417,16 @@ TEST(Dataset, TheBottleneckOfParallelWorkIsFoundByItsTime) {
 }
 
 TEST(Dataset, StatsNameTheStagesAndTheBottleneck) {
-  const Dataset dataset = generated(2000).map([](const Tensor& x) {
-    const double until = static_cast<double>(ticks()) + 2e4;
-    while (static_cast<double>(ticks()) < until) {
-    }
-    return x.item<int>() < 0 ? x : x;
-  }).batch(10).prefetch(2);
+  const Dataset dataset = generated(2000)
+                              .map([](const Tensor& x) {
+                                const double until = static_cast<double>(ticks()) + 2e4;
+                                while (static_cast<double>(ticks()) < until) {}
+                                return x.item<int>() < 0 ? x : x;
+                              })
+                              .batch(10)
+                              .prefetch(2);
   DatasetIterator pass = dataset.iterate();
-  while (pass.next()) {
-  }
+  while (pass.next()) {}
   const DatasetStats stats = pass.stats();
   ASSERT_EQ(stats.stages.size(), 4u);
   EXPECT_EQ(stats.stages[0].name, "Prefetch");
@@ -416,8 +441,7 @@ TEST(Dataset, WhatEndsInAPrefetchIsNotToldToPrefetch) {
   const Dataset slices = Dataset::from_tensor_slices(zeros({64, 100'000})).shuffle(32).batch(4);
   const auto remedy = [](const Dataset& dataset) {
     DatasetIterator pass = dataset.iterate();
-    while (pass.next()) {
-    }
+    while (pass.next()) {}
     return pass.stats().remedy;
   };
   EXPECT_NE(remedy(slices).find("put prefetch(AUTOTUNE) last"), std::string::npos);
@@ -425,17 +449,19 @@ TEST(Dataset, WhatEndsInAPrefetchIsNotToldToPrefetch) {
 }
 
 TEST(Dataset, AFunctionThatRunsOverWholeBatchesIsNotToldToDoSo) {
-  const Dataset dataset = Dataset::from_tensor_slices(ones({512, 4096})).map([](const Tensor& x) { return exp(tanh(x * 2.0)); }).batch(64);
+  const Dataset dataset =
+      Dataset::from_tensor_slices(ones({512, 4096})).map([](const Tensor& x) { return exp(tanh(x * 2.0)); }).batch(64);
   DatasetIterator pass = dataset.iterate();
-  while (pass.next()) {
-  }
+  while (pass.next()) {}
   const DatasetStats stats = pass.stats();
   EXPECT_EQ(stats.bottleneck, "Map");
-  EXPECT_EQ(stats.remedy.find("the function runs over whole batches already: put prefetch(AUTOTUNE) last"), 0u) << stats.remedy;
+  EXPECT_EQ(stats.remedy.find("the function runs over whole batches already: put prefetch(AUTOTUNE) last"), 0u)
+      << stats.remedy;
 }
 
 TEST(Dataset, PaddedBatchesPadToTheLongest) {
-  const Dataset dataset = Dataset::range(1, 4).map([](const Tensor& x) { return fill({x.item<std::int64_t>()}, x.item<double>(), DType::i32); });
+  const Dataset dataset = Dataset::range(1, 4).map(
+      [](const Tensor& x) { return fill({x.item<std::int64_t>()}, x.item<double>(), DType::i32); });
   const Value batch = *dataset.padded_batch(3, {.padding_values = {Tensor(-1)}}).begin();
   EXPECT_EQ(batch.tensor().to_vector<std::int32_t>(), (std::vector<std::int32_t>{1, -1, -1, 2, 2, -1, 3, 3, 3}));
   EXPECT_THROW(dataset.batch(3).iterate().next(), Error);
@@ -455,7 +481,8 @@ TEST(Dataset, WindowsAreDatasets) {
 
 TEST(Dataset, InterleaveTakesBlocksInTurn) {
   const Dataset dataset = Dataset::range(1, 4).interleave(
-      [](const Value& n) { return Dataset::from_tensors(n).repeat(n.tensor().item<std::int64_t>() + 1); }, {.cycle_length = 2, .block_length = 2});
+      [](const Value& n) { return Dataset::from_tensors(n).repeat(n.tensor().item<std::int64_t>() + 1); },
+      {.cycle_length = 2, .block_length = 2});
   EXPECT_EQ(numbers_of(dataset), (Numbers{1, 1, 2, 2, 2, 3, 3, 3, 3}));
 }
 
@@ -469,26 +496,34 @@ TEST(Dataset, SamplingFollowsTheWeightsAndChoosingTheChoices) {
 }
 
 TEST(Dataset, ScanAndReduceCarryAState) {
-  const Dataset sums = Dataset::range(1, 6).scan(Value(Tensor::scalar(std::int64_t{0}, DType::i64)), [](const Tensor& state, const Tensor& x) {
-    return std::pair(state + x, state + x);
-  });
+  const Dataset sums =
+      Dataset::range(1, 6).scan(Value(Tensor::scalar(std::int64_t{0}, DType::i64)),
+                                [](const Tensor& state, const Tensor& x) { return std::pair(state + x, state + x); });
   EXPECT_EQ(numbers_of(sums), (Numbers{1, 3, 6, 10, 15}));
-  const Value total = Dataset::range(1, 6).reduce(Value(Tensor::scalar(std::int64_t{0}, DType::i64)), [](const Tensor& state, const Tensor& x) { return state + x; });
+  const Value total = Dataset::range(1, 6).reduce(Value(Tensor::scalar(std::int64_t{0}, DType::i64)),
+                                                  [](const Tensor& state, const Tensor& x) { return state + x; });
   EXPECT_EQ(total.tensor().item<int>(), 15);
-  EXPECT_THROW(Dataset::range(3).repeat().reduce(Value(Tensor(0)), [](const Tensor& s, const Tensor&) { return s; }), Error);
+  EXPECT_THROW(Dataset::range(3).repeat().reduce(Value(Tensor(0)), [](const Tensor& s, const Tensor&) { return s; }),
+               Error);
 }
 
 TEST(Dataset, BucketsGatherElementsOfLikeLength) {
-  const Dataset lines = Dataset::from_tensor_slices(Tensor::from({1, 5, 2, 6, 3, 9}, {6})).map([](const Tensor& n) { return ones({n.item<std::int64_t>()}, DType::i32); });
+  const Dataset lines = Dataset::from_tensor_slices(Tensor::from({1, 5, 2, 6, 3, 9}, {6})).map([](const Tensor& n) {
+    return ones({n.item<std::int64_t>()}, DType::i32);
+  });
   std::vector<Numbers> shapes;
-  for (const Value& batch : lines.bucket_by_sequence_length([](const Tensor& x) { return Tensor(static_cast<int>(x.size())); }, {.boundaries = {4, 8}, .batch_sizes = {2, 2, 2}}))
+  for (const Value& batch :
+       lines.bucket_by_sequence_length([](const Tensor& x) { return Tensor(static_cast<int>(x.size())); },
+                                       {.boundaries = {4, 8}, .batch_sizes = {2, 2, 2}}))
     shapes.emplace_back(batch.tensor().shape().begin(), batch.tensor().shape().end());
   EXPECT_EQ(shapes, (std::vector<Numbers>{{2, 2}, {2, 6}, {1, 3}, {1, 9}}));
 }
 
 TEST(Dataset, ResamplingReachesTheTargetDistribution) {
-  const Dataset labels = Dataset::range(20000).map([](const Tensor& x) { return Tensor(x.item<int>() % 10 == 0 ? 1 : 0); });
-  const Numbers drawn = numbers_of(labels.rejection_resample([](const Tensor& x) { return x; }, {0.5, 0.5}, {0.9, 0.1}, 5));
+  const Dataset labels =
+      Dataset::range(20000).map([](const Tensor& x) { return Tensor(x.item<int>() % 10 == 0 ? 1 : 0); });
+  const Numbers drawn =
+      numbers_of(labels.rejection_resample([](const Tensor& x) { return x; }, {0.5, 0.5}, {0.9, 0.1}, 5));
   const double ones = static_cast<double>(std::count(drawn.begin(), drawn.end(), 1));
   EXPECT_NEAR(ones / static_cast<double>(drawn.size()), 0.5, 0.03);
   EXPECT_EQ(ones, 2000);
@@ -498,10 +533,12 @@ TEST(Dataset, ACacheRunsWhatIsBeforeItOnce) {
   const Scratch file("cache");
   for (const std::string& path : {std::string(), file.path.string()}) {
     int calls = 0;
-    const Dataset dataset = Dataset::range(2500).map([&](const Tensor& x) {
-      ++calls;
-      return x.item<int>() < 0 ? x : x;
-    }).cache(path);
+    const Dataset dataset = Dataset::range(2500)
+                                .map([&](const Tensor& x) {
+                                  ++calls;
+                                  return x.item<int>() < 0 ? x : x;
+                                })
+                                .cache(path);
     for (const Value& value : dataset.take(3)) EXPECT_LT(value.tensor().item<int>(), 3);
     const int before = calls;
     for (int pass = 0; pass < 3; ++pass) EXPECT_EQ(numbers_of(dataset), counting(0, 2500));
@@ -514,7 +551,8 @@ TEST(Dataset, ACacheRunsWhatIsBeforeItOnce) {
 
 TEST(Dataset, SavedDatasetsAreLoadedAndDamageIsNoticed) {
   const Scratch folder("saved");
-  const Dataset dataset = Dataset::from_tensor_slices(Value::map({{"n", range(0, 50)}, {"s", Tensor::from_strings(std::vector<std::string>(50, "text"), {50})}}));
+  const Dataset dataset = Dataset::from_tensor_slices(
+      Value::map({{"n", range(0, 50)}, {"s", Tensor::from_strings(std::vector<std::string>(50, "text"), {50})}}));
   dataset.save(folder.path);
   const Dataset loaded = Dataset::load(folder.path);
   EXPECT_EQ(loaded.cardinality(), 50);
@@ -526,7 +564,9 @@ TEST(Dataset, SavedDatasetsAreLoadedAndDamageIsNoticed) {
   }
   const std::string file = folder.path / "elements.tandem";
   const auto size = std::filesystem::file_size(file);
-  std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).seekp(static_cast<std::streamoff>(size / 2)).put('\x55');
+  std::fstream(file, std::ios::in | std::ios::out | std::ios::binary)
+      .seekp(static_cast<std::streamoff>(size / 2))
+      .put('\x55');
   try {
     numbers_of(loaded);
     FAIL() << "a flipped byte went unnoticed";
@@ -539,7 +579,8 @@ TEST(Dataset, SavedDatasetsAreLoadedAndDamageIsNoticed) {
 }
 
 TEST(Dataset, AGeneratorThatBreaksItsWordIsAnError) {
-  const Dataset wrong = Dataset::from_generator([] { return [] { return std::optional(Value(Tensor(1.5f))); }; }, {Structure::leaf(), {LeafSpec{.dtype = DType::i64}}});
+  const Dataset wrong = Dataset::from_generator([] { return [] { return std::optional(Value(Tensor(1.5f))); }; },
+                                                {Structure::leaf(), {LeafSpec{.dtype = DType::i64}}});
   try {
     wrong.iterate().next();
     FAIL();
@@ -559,13 +600,16 @@ TEST(Dataset, AnEmptyDatasetRepeatedForeverEnds) { EXPECT_EQ(numbers_of(Dataset:
 TEST(Dataset, UniqueAndTakeWhile) {
   const Dataset dataset = Dataset::from_tensor_slices(Tensor::from({3, 1, 3, 2, 1}, {5}));
   EXPECT_EQ(numbers_of(dataset.unique()), (Numbers{3, 1, 2}));
-  EXPECT_EQ(numbers_of(dataset.take_while([](const Tensor& x) { return not_equal(x, Tensor(2)); })), (Numbers{3, 1, 3}));
+  EXPECT_EQ(numbers_of(dataset.take_while([](const Tensor& x) { return not_equal(x, Tensor(2)); })),
+            (Numbers{3, 1, 3}));
   EXPECT_THROW(numbers_of(dataset.filter([](const Tensor& x) { return x; })), Error);
 }
 
 /// The parts of a ragged tensor of integers, as data/composite.h names them.
 Value ragged(const std::vector<std::int64_t>& values, const std::vector<std::int64_t>& splits) {
-  const auto tensor = [](const std::vector<std::int64_t>& v) { return Tensor::from(v, {static_cast<std::int64_t>(v.size())}); };
+  const auto tensor = [](const std::vector<std::int64_t>& v) {
+    return Tensor::from(v, {static_cast<std::int64_t>(v.size())});
+  };
   return Value::map({{std::string(data::kRaggedValues), tensor(values)}, {"~ragged/splits0", tensor(splits)}});
 }
 
@@ -581,7 +625,8 @@ TEST(Dataset, RowsOfRaggedTensorsAreBatchedByWhereTheyBegin) {
 }
 
 TEST(Dataset, ABatchOfRaggedTensorsHasOneMoreLevelOfRows) {
-  const Dataset both = Dataset::from_tensors(ragged({1, 2, 3}, {0, 1, 3})).concatenate(Dataset::from_tensors(ragged({4}, {0, 0, 1})));
+  const Dataset both =
+      Dataset::from_tensors(ragged({1, 2, 3}, {0, 1, 3})).concatenate(Dataset::from_tensors(ragged({4}, {0, 0, 1})));
   std::vector<Value> batches;
   for (const Value& batch : both.batch(2)) batches.push_back(batch);
   ASSERT_EQ(batches.size(), 1u);

@@ -14,7 +14,9 @@ using Numbers = std::vector<std::int64_t>;
 Dataset looked_up(const std::vector<std::int32_t>& places) {
   const Tensor table = Tensor::from({10, 11, 12}, {3});
   const auto count = static_cast<std::int64_t>(places.size());
-  return Dataset::from_tensor_slices(Tensor::from(places, {count})).map([table](const Tensor& place) { return gather(table, place); });
+  return Dataset::from_tensor_slices(Tensor::from(places, {count})).map([table](const Tensor& place) {
+    return gather(table, place);
+  });
 }
 
 /// What comes until the end; -1 for each error.
@@ -25,7 +27,8 @@ Numbers with_errors(const Dataset& dataset) {
     try {
       const auto value = pass.next();
       if (!value) return out;
-      for (std::int64_t number : cast(value->leaves()[0].tensor, DType::i64).to_vector<std::int64_t>()) out.push_back(number);
+      for (std::int64_t number : cast(value->leaves()[0].tensor, DType::i64).to_vector<std::int64_t>())
+        out.push_back(number);
     } catch (const Error&) {
       out.push_back(-1);
     }
@@ -74,7 +77,8 @@ TEST(ElementSpec, OfAFunctionOverAnEmptyDatasetIsShownByZeros) {
   const Dataset none = Dataset::from_tensor_slices(zeros({0, 3}));
   const Dataset mapped = none.map([](const Tensor& x) { return Tensor(static_cast<int>(x.data<float>()[0])); });
   EXPECT_EQ(mapped.element_spec().leaves[0].dtype, DType::i32);
-  EXPECT_EQ(none.flat_map([](const Tensor& x) { return Dataset::from_tensor_slices(x); }).element_spec().leaves[0], LeafSpec{.dtype = DType::f32});
+  EXPECT_EQ(none.flat_map([](const Tensor& x) { return Dataset::from_tensor_slices(x); }).element_spec().leaves[0],
+            LeafSpec{.dtype = DType::f32});
 }
 
 TEST(ElementSpec, OfBatchesPromisesTheirSizeOnlyIfRemaindersAreDropped) {
@@ -83,7 +87,8 @@ TEST(ElementSpec, OfBatchesPromisesTheirSizeOnlyIfRemaindersAreDropped) {
   EXPECT_EQ(text(six.batch(3, true).element_spec().leaves[0]), "int64 [3]");
   const Dataset doubled = six.batch(3).map([](const Tensor& x) { return x * 2; }).prefetch();
   EXPECT_EQ(text(doubled.element_spec().leaves[0]), "int64 [?]");
-  EXPECT_EQ(text(doubled.node()->exact_spec().leaves[0]), "int64 [3]");  // for those who need sizes: there is no remainder
+  EXPECT_EQ(text(doubled.node()->exact_spec().leaves[0]),
+            "int64 [3]");  // for those who need sizes: there is no remainder
   EXPECT_EQ(text(six.batch(4).node()->exact_spec().leaves[0]), "int64 [?]");
 }
 

@@ -15,7 +15,9 @@
 namespace tandem {
 namespace {
 
-Tensor counting(const Shape& shape, DType dtype) { return reshape(range(0, static_cast<double>(shape.elements()), 1, dtype), Ints(shape.begin(), shape.end())); }
+Tensor counting(const Shape& shape, DType dtype) {
+  return reshape(range(0, static_cast<double>(shape.elements()), 1, dtype), Ints(shape.begin(), shape.end()));
+}
 
 TEST(NpyDataset, RowsAreThoseOfTheArrayInAnyOrder) {
   const TemporaryFolder folder;

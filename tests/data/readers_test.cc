@@ -26,7 +26,8 @@ std::string bytes_of_file(const std::string& path) {
 
 /// A file with this content, removed again.
 struct TextFile {
-  explicit TextFile(const std::string& content, const std::string& ending = "txt") : path(folder.path("file." + ending)) {
+  explicit TextFile(const std::string& content, const std::string& ending = "txt")
+      : path(folder.path("file." + ending)) {
     std::ofstream(path, std::ios::binary) << content;
   }
   const TemporaryFolder folder;
@@ -73,7 +74,8 @@ TEST(Readers, DamagedRecordsAreNamedAndMayBeSkipped) {
   const std::string whole = bytes_of_file(kSample);
   {
     const TextFile cut(whole.substr(0, whole.size() - 3), "tfrecord");
-    EXPECT_NE(error_of([&] { strings_of(tfrecord_dataset({cut.path})); }).find("truncated record at"), std::string::npos);
+    EXPECT_NE(error_of([&] { strings_of(tfrecord_dataset({cut.path})); }).find("truncated record at"),
+              std::string::npos);
     EXPECT_EQ(strings_of(tfrecord_dataset({cut.path}).ignore_errors()).size(), 2u);
   }
   std::string flipped = whole;
@@ -94,9 +96,12 @@ TEST(Readers, ExamplesAreParsedOneByOneAndInBlocksAlike) {
   {
     RecordWriter writer(file.path, "");
     for (int i = 0; i < 50; ++i)
-      writer.write(serialize_example({{"x", std::vector<float>{static_cast<float>(i), 1, 2}}, {"y", std::vector<std::int64_t>{i}}, {"name", std::vector<std::string>{std::to_string(i)}}}));
+      writer.write(serialize_example({{"x", std::vector<float>{static_cast<float>(i), 1, 2}},
+                                      {"y", std::vector<std::int64_t>{i}},
+                                      {"name", std::vector<std::string>{std::to_string(i)}}}));
   }
-  const std::vector<FeatureSpec> features{{"y", DType::i64, {}}, {"x", DType::f32, {3}}, {"missing", DType::f32, {2}, false, Tensor(7.f)}};
+  const std::vector<FeatureSpec> features{
+      {"y", DType::i64, {}}, {"x", DType::f32, {3}}, {"missing", DType::f32, {2}, false, Tensor(7.f)}};
   int calls = 0;
   const Dataset parsed = tfrecord_dataset({file.path}).map([&](const Tensor& record) {
     ++calls;
@@ -121,11 +126,22 @@ TEST(Readers, ExamplesAreParsedOneByOneAndInBlocksAlike) {
 
 TEST(Readers, ExamplesThatDoNotFitTheSpecsAreRefusedAsTensorFlowDoes) {
   const Tensor one = Tensor::from_strings({serialize_example({{"f", std::vector<float>{1, 2}}})}, {});
-  EXPECT_NE(error_of([&] { parse_single_example(one, {{"zz", DType::f32, {}}}); }).find("Feature: zz (data type: float32) is required but could not be found."), std::string::npos);
-  EXPECT_NE(error_of([&] { parse_single_example(one, {{"f", DType::i64, {2}}}); }).find("Key: f.  Data types don't match. Data type: float32 but expected type: int64"), std::string::npos);
-  EXPECT_NE(error_of([&] { parse_single_example(one, {{"f", DType::f32, {3}}}); }).find("values size: 2"), std::string::npos);
-  EXPECT_NE(error_of([&] { parse_single_example(Tensor::from_strings({"\xff\xff"}, {}), {{"f", DType::f32, {}}}); }).find("Could not parse example"), std::string::npos);
-  const Tensors variable = parse_example(Tensor::from_strings({one.strings()[0], serialize_example({})}, {2}), {{.name = "f", .dtype = DType::f32, .variable = true}});
+  EXPECT_NE(error_of([&] {
+              parse_single_example(one, {{"zz", DType::f32, {}}});
+            }).find("Feature: zz (data type: float32) is required but could not be found."),
+            std::string::npos);
+  EXPECT_NE(error_of([&] {
+              parse_single_example(one, {{"f", DType::i64, {2}}});
+            }).find("Key: f.  Data types don't match. Data type: float32 but expected type: int64"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] { parse_single_example(one, {{"f", DType::f32, {3}}}); }).find("values size: 2"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] {
+              parse_single_example(Tensor::from_strings({"\xff\xff"}, {}), {{"f", DType::f32, {}}});
+            }).find("Could not parse example"),
+            std::string::npos);
+  const Tensors variable = parse_example(Tensor::from_strings({one.strings()[0], serialize_example({})}, {2}),
+                                         {{.name = "f", .dtype = DType::f32, .variable = true}});
   EXPECT_EQ(variable[0].to_vector<float>(), (std::vector<float>{1, 2, 0, 0}));
 }
 
@@ -174,8 +190,11 @@ TEST(Readers, NumbersOfCsvAreRoundedOnceAndRight) {
   for (int i = 0; i < 20'000; ++i) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     char number[64];
-    std::snprintf(number, sizeof number, "%s%.*f", state & 1 ? "-" : "", static_cast<int>(state >> 60), static_cast<double>(state >> 20) / 1e9);
-    if (i % 7 == 0) std::snprintf(number, sizeof number, "%llu.5", static_cast<unsigned long long>((state >> 40) | 1u << 24));  // between two floats
+    std::snprintf(number, sizeof number, "%s%.*f", state & 1 ? "-" : "", static_cast<int>(state >> 60),
+                  static_cast<double>(state >> 20) / 1e9);
+    if (i % 7 == 0)
+      std::snprintf(number, sizeof number, "%llu.5",
+                    static_cast<unsigned long long>((state >> 40) | 1u << 24));  // between two floats
     rows += std::string(number) + "," + number + "\n";
     floats.push_back(std::strtof(number, nullptr));
     doubles.push_back(std::strtod(number, nullptr));
@@ -207,7 +226,10 @@ TEST(Readers, BadRowsOfCsvNameFileAndLineAndMayBeSkipped) {
   for (const Value& row : dataset.ignore_errors()) first.push_back(row[0].tensor().item<int>());
   EXPECT_EQ(first, (std::vector<int>{1, 9}));
   const TextFile open("1,\"never ends\n", "csv");
-  EXPECT_NE(error_of([&] { csv_dataset({open.path}, {.columns = {{DType::i32}, {DType::string}}}).iterate().next(); }).find("does not end"), std::string::npos);
+  EXPECT_NE(error_of([&] {
+              csv_dataset({open.path}, {.columns = {{DType::i32}, {DType::string}}}).iterate().next();
+            }).find("does not end"),
+            std::string::npos);
 }
 
 TEST(Readers, IdxFilesAreReadAndWrongOnesRefused) {
@@ -216,7 +238,8 @@ TEST(Readers, IdxFilesAreReadAndWrongOnesRefused) {
   EXPECT_EQ(tensor.to_vector<float>(), (std::vector<float>{1, -2}));
   EXPECT_NE(error_of([&] { idx_from_bytes("PK\x08\x01"); }).find("two zero bytes"), std::string::npos);
   EXPECT_NE(error_of([&] { idx_from_bytes(header); }).find("needs 8 bytes; 0 follow"), std::string::npos);
-  EXPECT_NE(error_of([&] { idx_from_bytes(std::string("\0\0\x07\x01\0\0\0\0", 8)); }).find("type 7"), std::string::npos);
+  EXPECT_NE(error_of([&] { idx_from_bytes(std::string("\0\0\x07\x01\0\0\0\0", 8)); }).find("type 7"),
+            std::string::npos);
 }
 
 }  // namespace

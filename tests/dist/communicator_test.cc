@@ -32,7 +32,8 @@ TEST(Communicator, TensorsOfDifferentShapesAreNotStretchedToBeAddedUp) {
   LocalCommunicator group({"/CPU:0", "/GPU:0"}, {"/CPU:0"});
   const std::vector<Tensors> brought{{Tensor::from({1.f}, {1})}, {Tensor::from({3.f, 5.f}, {2})}};
   EXPECT_EQ(error_of([&] { group.all_reduce(brought, ReduceOp::sum); }),
-            "E0102 replicas add up tensors of one shape, got [1] and [2] (replica 1); gather puts tensors of different sizes one after another");
+            "E0102 replicas add up tensors of one shape, got [1] and [2] (replica 1); gather puts tensors of different "
+            "sizes one after another");
 }
 
 TEST(Communicator, SmallGradientsCrossInBucketsLastLayerFirst) {
@@ -42,8 +43,9 @@ TEST(Communicator, SmallGradientsCrossInBucketsLastLayerFirst) {
   // Nothing crosses between devices on the host.
   EXPECT_EQ(LocalCommunicator({"/CPU:0", "/CPU:1"}, {"/CPU:0"}).buckets(brought), (Buckets{{4}, {3}, {2}, {1}, {0}}));
   // What is reduced in different places crosses apart.
-  EXPECT_EQ(LocalCommunicator({"/GPU:0", "/GPU:1"}, {"/GPU:0", "/GPU:0", "/GPU:1", "/GPU:1", "/GPU:0"}).buckets(brought),
-            (Buckets{{4}, {3}, {2}, {1, 0}}));
+  EXPECT_EQ(
+      LocalCommunicator({"/GPU:0", "/GPU:1"}, {"/GPU:0", "/GPU:0", "/GPU:1", "/GPU:1", "/GPU:0"}).buckets(brought),
+      (Buckets{{4}, {3}, {2}, {1, 0}}));
 }
 
 TEST(Communicator, ABucketGivesEveryTensorItsSum) {

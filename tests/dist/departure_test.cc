@@ -1,4 +1,5 @@
-// A device that fails in a loop of one's own leaves the group; the step is done again and results are those of one device.
+// A device that fails in a loop of one's own leaves the group; the step is done again and results are those of one
+// device.
 #include <gtest/gtest.h>
 
 #include "tandem/base/fault.h"
@@ -56,7 +57,10 @@ Left train(const MirroredStrategy& strategy, How how, std::string_view faults = 
   const Function traced(step);
   const Function twice([&](const Tensors& batch) -> Tensors {
     return while_loop([](const Tensors& v) { return less(v[0], Tensor::scalar(std::int64_t{2}, DType::i64)); },
-                      [&](const Tensors& v) -> Tensors { return {v[0] + Tensor::scalar(std::int64_t{1}, DType::i64), step(batch)[0]}; }, {Tensor::scalar(std::int64_t{0}, DType::i64), zeros({})});
+                      [&](const Tensors& v) -> Tensors {
+                        return {v[0] + Tensor::scalar(std::int64_t{1}, DType::i64), step(batch)[0]};
+                      },
+                      {Tensor::scalar(std::int64_t{0}, DType::i64), zeros({})});
   });
   const Dataset batches = Dataset::from_tensor_slices(Value::tuple({x, y})).batch(8);
   const FaultScope failing(faults);
@@ -65,7 +69,10 @@ Left train(const MirroredStrategy& strategy, How how, std::string_view faults = 
     for (DatasetIterator elements = batches.iterate(); const std::optional<Value> element = elements.next();) {
       Tensors batch;
       for (const Leaf& leaf : element->leaves()) batch.push_back(leaf.tensor);
-      losses.push_back((how == How::at_once ? step(batch) : how == How::traced ? traced.call(batch) : twice.call(batch)).back());
+      losses.push_back((how == How::at_once  ? step(batch)
+                        : how == How::traced ? traced.call(batch)
+                                             : twice.call(batch))
+                           .back());
     }
   losses.insert(losses.end(), {seen, w1, w2});
   for (const Tensor& values : losses)
@@ -86,7 +93,8 @@ TEST(Departure, ALoopOfOnesOwnHasTheResultsOfOneDeviceWhereverADeviceFails) {
         const Left several = train(strategy, how, fault);
         ASSERT_EQ(several.numbers.size(), one.numbers.size());
         for (std::size_t i = 0; i < one.numbers.size(); ++i)
-          ASSERT_NEAR(several.numbers[i], one.numbers[i], 1e-4 * std::max(1.0, std::abs(one.numbers[i]))) << fault << ", " << static_cast<int>(how) << ", number " << i;
+          ASSERT_NEAR(several.numbers[i], one.numbers[i], 1e-4 * std::max(1.0, std::abs(one.numbers[i])))
+              << fault << ", " << static_cast<int>(how) << ", number " << i;
         EXPECT_EQ(strategy.num_replicas_in_sync(), 2);
         EXPECT_EQ(several.lines.size(), 2 - strategy.devices().size()) << fault;
         departed += strategy.devices().size() == 1;
@@ -104,7 +112,8 @@ TEST(Departure, UpdatesThatRanOnTheDeviceThatFailsAreDoneAgain) {
       const Left several = train(MirroredStrategy({"/CPU:0", "/GPU:0"}), How::traced, fault, "/GPU:0");
       ASSERT_EQ(several.numbers.size(), one.numbers.size());
       for (std::size_t i = 0; i < one.numbers.size(); ++i)
-        ASSERT_NEAR(several.numbers[i], one.numbers[i], 1e-4 * std::max(1.0, std::abs(one.numbers[i]))) << fault << ", number " << i;
+        ASSERT_NEAR(several.numbers[i], one.numbers[i], 1e-4 * std::max(1.0, std::abs(one.numbers[i])))
+            << fault << ", number " << i;
     }
 }
 

@@ -31,11 +31,13 @@ std::string said(double launch_us) {
   const MirroredStrategy strategy(kDevices);
   const Variable w(ones({32, 8}));
   const Function step([&](const Tensors& batch) -> Tensors {
-    const PerReplica results = strategy.run([&](const Tensors& in) -> Tensors {
-      GradientTape tape;
-      const Tensor loss = reduce_sum(square(matmul(in[0], w)));
-      return {tape.gradient(loss, w)};
-    }, strategy.distribute(batch));
+    const PerReplica results = strategy.run(
+        [&](const Tensors& in) -> Tensors {
+          GradientTape tape;
+          const Tensor loss = reduce_sum(square(matmul(in[0], w)));
+          return {tape.gradient(loss, w)};
+        },
+        strategy.distribute(batch));
     w.assign(w - strategy.sum(results)[0] * 0.1);
     return {};
   });

@@ -42,7 +42,8 @@ std::vector<double> losses(const MirroredStrategy& strategy, DType dtype) {
   const Variable w1(random_normal({6, 8}, 0, 0.4, dtype)), w2(random_normal({8, 1}, 0, 0.4, dtype));
   const std::vector<Variable> variables{w1, w2};
   const auto optimizer = make_optimizer("adam");
-  const auto batches = strategy.experimental_distribute_dataset(Dataset::from_tensor_slices(Value::tuple({x, y})).batch(6));
+  const auto batches =
+      strategy.experimental_distribute_dataset(Dataset::from_tensor_slices(Value::tuple({x, y})).batch(6));
   const auto step = [&](const Tensors& in) -> Tensors {
     GradientTape tape;
     const Tensor hidden = dropout(tanh(matmul(in[0], w1)), 0.3);
@@ -71,7 +72,8 @@ TEST(Mirrored, TheLossCurveIsThatOfOneDeviceForAnyNumberOfReplicasAndShards) {
       strategy.set_speeds(speeds);
       const std::vector<double> several = losses(strategy, dtype);
       for (std::size_t i = 0; i < truth.size(); ++i)
-        ASSERT_NEAR(several[i], truth[i], tolerance * truth[i]) << dtype_name(dtype) << ", step " << i << ", " << strategy.explain();
+        ASSERT_NEAR(several[i], truth[i], tolerance * truth[i])
+            << dtype_name(dtype) << ", step " << i << ", " << strategy.explain();
     }
   }
 }
@@ -82,18 +84,22 @@ TEST(Mirrored, ALoopOfOnesOwnHasTheResultsOfOneDevice) {
   set_seed(1);
   const Tensor x = random_normal({9, 4});
   const Variable w(random_normal({4, 2}));
-  const auto loss_of = [&](const Tensor& rows) { return compute_average_loss(reduce_sum(square(matmul(rows, w)), {1})); };
+  const auto loss_of = [&](const Tensor& rows) {
+    return compute_average_loss(reduce_sum(square(matmul(rows, w)), {1}));
+  };
   GradientTape tape;
   const Tensor truth = loss_of(x), gradient = tape.gradient(truth, w);
   EXPECT_EQ(get_replica_context(), nullptr);
   const PerReplica parts = strategy.distribute({x});
   EXPECT_EQ(parts[0][0].shape(), (Shape{3, 4}));
-  const PerReplica results = strategy.run([&](const Tensors& in) -> Tensors {
-    EXPECT_EQ(get_replica_context()->total, 9);
-    GradientTape inner;
-    const Tensor loss = loss_of(in[0]);
-    return {loss, inner.gradient(loss, w), in[0]};
-  }, parts);
+  const PerReplica results = strategy.run(
+      [&](const Tensors& in) -> Tensors {
+        EXPECT_EQ(get_replica_context()->total, 9);
+        GradientTape inner;
+        const Tensor loss = loss_of(in[0]);
+        return {loss, inner.gradient(loss, w), in[0]};
+      },
+      parts);
   EXPECT_NEAR(strategy.reduce(ReduceOp::sum, results).item<double>(), truth.item<double>(), 1e-4);
   PerReplica gradients;
   for (const Tensors& one : results) gradients.push_back({one[1]});
@@ -107,7 +113,8 @@ TEST(Mirrored, AReplicaDrawsTheNumbersOfItsRows) {
   set_seed(4);
   const Tensor whole = random_uniform({6, 2});
   set_seed(4);
-  const PerReplica drawn = strategy.run([](const Tensors& in) { return Tensors{random_uniform(in[0].shape())}; }, strategy.distribute({zeros({6, 2})}));
+  const PerReplica drawn = strategy.run([](const Tensors& in) { return Tensors{random_uniform(in[0].shape())}; },
+                                        strategy.distribute({zeros({6, 2})}));
   EXPECT_LT(reduce_max(abs(strategy.gather(drawn, 0) - whole)).item<double>(), 1e-7);
 }
 
@@ -133,18 +140,28 @@ TEST(Mirrored, RefusesWhatCannotBe) {
     }
     return "";
   };
-  EXPECT_NE(message([] { MirroredStrategy({"/GPU:7"}); }).find("/GPU:7 is not available; the devices are /CPU:0"), std::string::npos);
+  EXPECT_NE(message([] { MirroredStrategy({"/GPU:7"}); }).find("/GPU:7 is not available; the devices are /CPU:0"),
+            std::string::npos);
   EXPECT_NE(message([] { MirroredStrategy({"/CPU:0", "CPU:0"}); }).find("given twice"), std::string::npos);
-  EXPECT_NE(message([] { MirroredStrategy({"/CPU:0"}).set_speeds({1, 2}); }).find("needs 1 numbers that are not all 0 and have a finite sum, got [1, 2]"), std::string::npos);
+  EXPECT_NE(message([] {
+              MirroredStrategy({"/CPU:0"}).set_speeds({1, 2});
+            }).find("needs 1 numbers that are not all 0 and have a finite sum, got [1, 2]"),
+            std::string::npos);
   for (const double speed : {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::max(), std::nan("")})
-    EXPECT_NE(message([&] { MirroredStrategy({"/CPU:0", "/GPU:0"}).set_speeds({speed, speed}); }).find("finite sum"), std::string::npos) << speed;
+    EXPECT_NE(message([&] { MirroredStrategy({"/CPU:0", "/GPU:0"}).set_speeds({speed, speed}); }).find("finite sum"),
+              std::string::npos)
+        << speed;
   const OneDeviceStrategy strategy("/CPU:0");
-  EXPECT_NE(message([&] { strategy.run([](const Tensors& in) { return in; }, {}); }).find("1 replicas, inputs for 0"), std::string::npos);
+  EXPECT_NE(message([&] { strategy.run([](const Tensors& in) { return in; }, {}); }).find("1 replicas, inputs for 0"),
+            std::string::npos);
   EXPECT_NE(message([&] { strategy.reduce(ReduceOp::sum, {{}}); }).find("no replica has a value"), std::string::npos);
-  const auto nested = [&](const Tensors& in) { return strategy.run([](const Tensors& more) { return more; }, {in})[0]; };
+  const auto nested = [&](const Tensors& in) {
+    return strategy.run([](const Tensors& more) { return more; }, {in})[0];
+  };
   EXPECT_NE(message([&] { strategy.run(nested, {{ones({2})}}); }).find("inside a replica"), std::string::npos);
   const auto scope = strategy.scope();
-  EXPECT_NE(message([&] { const auto inner = OneDeviceStrategy("/CPU:0").scope(); }).find("do not nest"), std::string::npos);
+  EXPECT_NE(message([&] { const auto inner = OneDeviceStrategy("/CPU:0").scope(); }).find("do not nest"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -45,7 +45,10 @@ Trained train(const std::function<std::vector<LayerPtr>()>& layers, const Mirror
   scope.reset();
   set_seed(4);
   Trained out;
-  const FitOptions fit{.batch_size = 16, .epochs = 2, .verbose = 0, .sample_weight = task.weighted ? random_uniform({x.shape()[0]}) : Tensor(),
+  const FitOptions fit{.batch_size = 16,
+                       .epochs = 2,
+                       .verbose = 0,
+                       .sample_weight = task.weighted ? random_uniform({x.shape()[0]}) : Tensor(),
                        .callbacks = {std::make_shared<Losses>(out.losses)}};
   out.metrics = model.fit(x, y, fit).at("loss");
   out.predictions = model.predict(x, 50);
@@ -56,10 +59,13 @@ Trained train(const std::function<std::vector<LayerPtr>()>& layers, const Mirror
 std::string difference(const Trained& several, const Trained& one, double tolerance = 1e-4) {
   if (several.losses.size() != one.losses.size()) return text(several.losses.size(), " steps, not ", one.losses.size());
   for (std::size_t i = 0; i < one.losses.size(); ++i)
-    if (!(std::abs(several.losses[i] - one.losses[i]) <= tolerance * std::abs(one.losses[i]))) return text("step ", i, ": ", several.losses[i], " and ", one.losses[i]);
-  if (const double off = reduce_max(abs(several.predictions - one.predictions)).item<double>(); !(off < 20 * tolerance)) return text("predictions differ by ", off);
+    if (!(std::abs(several.losses[i] - one.losses[i]) <= tolerance * std::abs(one.losses[i])))
+      return text("step ", i, ": ", several.losses[i], " and ", one.losses[i]);
+  if (const double off = reduce_max(abs(several.predictions - one.predictions)).item<double>(); !(off < 20 * tolerance))
+    return text("predictions differ by ", off);
   for (const auto& [name, value] : one.evaluated)
-    if (!(std::abs(several.evaluated.at(name) - value) <= 20 * tolerance * std::abs(value))) return text(name, ": ", several.evaluated.at(name), " and ", value);
+    if (!(std::abs(several.evaluated.at(name) - value) <= 20 * tolerance * std::abs(value)))
+      return text(name, ": ", several.evaluated.at(name), " and ", value);
   return "";
 }
 
@@ -67,7 +73,9 @@ std::vector<LayerPtr> normalized() {
   return {Dense(8), BatchNormalization({.momentum = 0.9, .synchronized = true}), ReLU(), Dropout(0.3), Dense(1)};
 }
 
-LayerPtr layer(const char* class_name, const char* arguments) { return make_layer(LayerConfig::from_json(class_name, arguments)); }
+LayerPtr layer(const char* class_name, const char* arguments) {
+  return make_layer(LayerConfig::from_json(class_name, arguments));
+}
 
 TEST(MirroredTraining, HasTheLossesOfOneDeviceWithSynchronisedNormalizationAndDropout) {
   const Trained one = train(normalized, nullptr);
@@ -96,11 +104,16 @@ TEST(MirroredTraining, LossesOfMaskedStepsByWeightsAndOfActivityAreThoseOfOneDev
   const MirroredStrategy strategy({"/CPU:0", "/GPU:0"});
   strategy.set_speeds({1, 2});
   const auto costly = []() -> std::vector<LayerPtr> {
-    return {layer("Dense", R"({"name": "d", "units": 4, "activation": "tanh", "activity_regularizer": {"class_name": "L2", "config": {"l2": 0.1}}, "kernel_regularizer": "l2"})"), Dense(1)};
+    return {
+        layer(
+            "Dense",
+            R"({"name": "d", "units": 4, "activation": "tanh", "activity_regularizer": {"class_name": "L2", "config": {"l2": 0.1}}, "kernel_regularizer": "l2"})"),
+        Dense(1)};
   };
   EXPECT_EQ(difference(train(costly, &strategy), train(costly, nullptr)), "");
   const auto masked = []() -> std::vector<LayerPtr> {  // three steps of two numbers; those that are 0 do not count
-    return {Lambda([](const Tensor& x) { return relu(x); }), Reshape({3, 2}), layer("Masking", R"({"name": "m", "mask_value": 0.0})"), Dense(1)};
+    return {Lambda([](const Tensor& x) { return relu(x); }), Reshape({3, 2}),
+            layer("Masking", R"({"name": "m", "mask_value": 0.0})"), Dense(1)};
   };
   const auto plain = []() -> std::vector<LayerPtr> { return {Dense(1)}; };
   for (const char* reduction : {"sum_over_batch_size", "sum", "mean_with_sample_weight"}) {
@@ -115,15 +128,20 @@ TEST(MirroredTraining, RowsOfAnEmbeddingThatABatchNamesTwiceCountAsOnOneDevice) 
   const MirroredStrategy strategy({"/CPU:0", "/GPU:0"});
   strategy.set_speeds({1, 2});
   const auto embedded = []() -> std::vector<LayerPtr> {  // six words, each one of three
-    return {Lambda([](const Tensor& x) { return cast(minimum(abs(x), 2.0), DType::i32); }), Embedding(3, 4), Flatten(), Dense(1)};
+    return {Lambda([](const Tensor& x) { return cast(minimum(abs(x), 2.0), DType::i32); }), Embedding(3, 4), Flatten(),
+            Dense(1)};
   };
   for (const char* optimizer : {"sgd", "adam", "adamax", "adagrad"})
-    for (const GradientLimits& limits : {GradientLimits{}, GradientLimits{.clipnorm = 0.05}, GradientLimits{.clipvalue = 0.01}}) {
+    for (const GradientLimits& limits :
+         {GradientLimits{}, GradientLimits{.clipnorm = 0.05}, GradientLimits{.clipvalue = 0.01}}) {
       const auto task = [&] {
-        const std::string arguments = text("{\"learning_rate\": 0.01, \"clipnorm\": ", limits.clipnorm, ", \"clipvalue\": ", limits.clipvalue, "}");
-        return Task{.options = {.optimizer_object = read_optimizer(make_optimizer(optimizer)->class_name(), arguments), .loss = "mse"}};
+        const std::string arguments = text("{\"learning_rate\": 0.01, \"clipnorm\": ", limits.clipnorm,
+                                           ", \"clipvalue\": ", limits.clipvalue, "}");
+        return Task{.options = {.optimizer_object = read_optimizer(make_optimizer(optimizer)->class_name(), arguments),
+                                .loss = "mse"}};
       };
-      EXPECT_EQ(difference(train(embedded, &strategy, task()), train(embedded, nullptr, task())), "") << optimizer << ", " << limits.clipnorm << ", " << limits.clipvalue;
+      EXPECT_EQ(difference(train(embedded, &strategy, task()), train(embedded, nullptr, task())), "")
+          << optimizer << ", " << limits.clipnorm << ", " << limits.clipvalue;
     }
 }
 
@@ -146,14 +164,18 @@ TEST(MirroredTraining, ADeviceThatFailsLeavesTheGroupAndTheLossesStayThoseOfOneD
       const FaultScope failing("plan.device:3");
       const Tensor x = ones({40, 3}), y = ones({40, 2});
       std::vector<double> seen;
-      model.fit(Dataset::from_tensor_slices(Value::tuple({x, y})).batch(8), {.verbose = 0, .callbacks = {std::make_shared<Losses>(seen)}});
+      model.fit(Dataset::from_tensor_slices(Value::tuple({x, y})).batch(8),
+                {.verbose = 0, .callbacks = {std::make_shared<Losses>(seen)}});
       EXPECT_EQ(seen.size(), 5u) << "the step is done again, none is left out";
     }
     set_log_sink(before);
     EXPECT_EQ(strategy.devices(), std::vector<std::string>{"/CPU:0"});
     EXPECT_EQ(strategy.explain(), "/CPU:0 100 %: /GPU:0 has left the group (it failed)");
     ASSERT_EQ(lines.size(), 1u);
-    EXPECT_EQ(lines[0].find("MirroredStrategy: /GPU:0 failed and has left the group; its rows go to /CPU:0 and the step is done again."), 0u) << lines[0];
+    EXPECT_EQ(lines[0].find("MirroredStrategy: /GPU:0 failed and has left the group; its rows go to /CPU:0 and the "
+                            "step is done again."),
+              0u)
+        << lines[0];
   }
 }
 
@@ -184,14 +206,16 @@ TEST(MirroredTraining, ADeviceMayFailWhileAModelIsTestedOrPredicts) {
     return strategy.devices();
   };
   const std::vector<std::string> one{"/CPU:0"};
-  EXPECT_EQ(left_after([&](Sequential& model) { EXPECT_TRUE(std::isfinite(model.evaluate(x, y, 8).at("loss"))); }), one);
+  EXPECT_EQ(left_after([&](Sequential& model) { EXPECT_TRUE(std::isfinite(model.evaluate(x, y, 8).at("loss"))); }),
+            one);
   EXPECT_EQ(left_after([&](Sequential& model) { EXPECT_EQ(model.predict(x, 8).shape(), (Shape{40, 2})); }), one);
   set_log_sink(before);
 }
 
 TEST(MirroredTraining, AFailingDeviceStopsItWhereThatIsWantedOrWhereVariablesLivedThere) {
   using OnFailure = MirroredOptions::OnFailure;
-  for (const MirroredOptions& options : {MirroredOptions{.on_failure = OnFailure::stop}, {.sharded = true}, {.reduce_to = "/GPU:0"}}) {
+  for (const MirroredOptions& options :
+       {MirroredOptions{.on_failure = OnFailure::stop}, {.sharded = true}, {.reduce_to = "/GPU:0"}}) {
     const MirroredStrategy strategy({"/CPU:0", "/GPU:0"}, options);
     strategy.set_speeds({1, 1});
     const FaultScope failing("plan.device:3");
@@ -206,7 +230,8 @@ TEST(MirroredTraining, ShardsFollowMeasuredSpeedWithAReason) {
   EXPECT_EQ(strategy.explain(), "equal shards: nothing has been measured yet");
   EXPECT_EQ(difference(train(normalized, &strategy), one), "") << strategy.explain();
   const auto& speeds = strategy.division()->speeds();
-  EXPECT_TRUE(speeds[0] > 1 || strategy.explain().find("nothing has been measured") != std::string::npos) << "rows a second, unless both were equal: " << strategy.explain();
+  EXPECT_TRUE(speeds[0] > 1 || strategy.explain().find("nothing has been measured") != std::string::npos)
+      << "rows a second, unless both were equal: " << strategy.explain();
 }
 
 TEST(MirroredTraining, VariablesAndTheirStateMayLiveOnOneDeviceEach) {
@@ -229,7 +254,10 @@ void require(const std::string& wrong) {
   setenv("TANDEM_OPENCL_CPU_AS_GPU", "2", 1);
   const Trained one = train(normalized, nullptr);
   using Group = std::pair<std::vector<std::string>, std::vector<double>>;
-  for (const auto& [devices, speeds] : {Group{{"/GPU:1"}, {1}}, {{"/GPU:0", "/GPU:1"}, {1, 2}}, {{"/CPU:0", "/GPU:0", "/GPU:1"}, {5, 2, 1}}, {{"/CPU:0", "/GPU:0", "/GPU:1"}, {3, 0, 9}}}) {
+  for (const auto& [devices, speeds] : {Group{{"/GPU:1"}, {1}},
+                                        {{"/GPU:0", "/GPU:1"}, {1, 2}},
+                                        {{"/CPU:0", "/GPU:0", "/GPU:1"}, {5, 2, 1}},
+                                        {{"/CPU:0", "/GPU:0", "/GPU:1"}, {3, 0, 9}}}) {
     const MirroredStrategy strategy(devices);
     strategy.set_speeds(speeds);
     require(difference(train(normalized, &strategy), one));

@@ -12,7 +12,9 @@ namespace {
 /// Keras' train_step written out; it costs what its kernel weighs.
 struct WrittenOut : Model {
   WrittenOut() : Model("written_out") {}
-  Tensors call(const Tensors& x, bool training) override { return {(*last)((*drop)((*first)(x[0], training), training), training)}; }
+  Tensors call(const Tensors& x, bool training) override {
+    return {(*last)((*drop)((*first)(x[0], training), training), training)};
+  }
   Tensor train_step(const Batch& batch) override {
     rows.push_back(batch.inputs[0].shape()[0]);
     GradientTape tape;
@@ -27,7 +29,9 @@ struct WrittenOut : Model {
     return Model::test_step(batch);
   }
   std::vector<std::int64_t> rows, tested;  // of each call, while it is traced
-  LayerPtr first = track("first", make_layer(LayerConfig::from_json("Dense", R"({"name": "first", "units": 8, "activation": "tanh", "kernel_regularizer": "l2"})")));
+  LayerPtr first = track(
+      "first", make_layer(LayerConfig::from_json(
+                   "Dense", R"({"name": "first", "units": 8, "activation": "tanh", "kernel_regularizer": "l2"})")));
   LayerPtr drop = track("drop", Dropout(0.3)), last = track("last", Dense(1));
 };
 
@@ -52,7 +56,8 @@ Trained train(WrittenOut& model, const MirroredStrategy* strategy) {
 
 void expect_near(const std::vector<double>& several, const std::vector<double>& one) {
   ASSERT_EQ(several.size(), one.size());
-  for (std::size_t i = 0; i < one.size(); ++i) EXPECT_NEAR(several[i], one[i], 1e-4 * std::abs(one[i])) << "epoch " << i;
+  for (std::size_t i = 0; i < one.size(); ++i)
+    EXPECT_NEAR(several[i], one[i], 1e-4 * std::abs(one[i])) << "epoch " << i;
 }
 
 TEST(OwnStepsInReplicas, AnOverriddenTrainStepRunsInEachReplicaWithTheResultsOfOneDevice) {
@@ -71,13 +76,15 @@ TEST(OwnStepsInReplicas, AnOverriddenTrainStepRunsInEachReplicaWithTheResultsOfO
     EXPECT_EQ(model.tested.size(), speeds[0] == 0 ? 1u : 2u);
     expect_near(several.losses, one.losses);
     expect_near(several.errors, one.errors);
-    for (const char* name : {"loss", "mae"}) EXPECT_NEAR(several.evaluated.at(name), one.evaluated.at(name), 1e-3 * one.evaluated.at(name)) << name;
+    for (const char* name : {"loss", "mae"})
+      EXPECT_NEAR(several.evaluated.at(name), one.evaluated.at(name), 1e-3 * one.evaluated.at(name)) << name;
     EXPECT_LT(reduce_max(abs(several.predictions - one.predictions)).item<double>(), 2e-3);
   }
 }
 
 TEST(OwnStepsInReplicas, AverageLossesTakeWeightsAndTheSizeOfTheWholeBatch) {
-  const Tensor losses = Tensor::from(std::vector<float>{1, 2, 3}, {3}), weights = Tensor::from(std::vector<float>{1, 0, 2}, {3});
+  const Tensor losses = Tensor::from(std::vector<float>{1, 2, 3}, {3}),
+               weights = Tensor::from(std::vector<float>{1, 0, 2}, {3});
   EXPECT_FLOAT_EQ(compute_average_loss(losses).item<float>(), 2);
   EXPECT_FLOAT_EQ(compute_average_loss(losses, weights).item<float>(), 7.0f / 3);
   EXPECT_FLOAT_EQ(compute_average_loss(losses, {}, 12).item<float>(), 0.5);

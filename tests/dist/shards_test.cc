@@ -44,7 +44,10 @@ TEST(Shards, AreThoseOfTheDevicesThatAreLeft) {
   EXPECT_EQ(shards.reason(), "/CPU:0 100 %, /GPU:0 0 %: /GPU:1 has left the group (it failed)");
   shards.leave(0, "it failed");
   EXPECT_EQ(shards.sizes(4), (Sizes{4})) << "the one that had nothing has all";
-  EXPECT_NE(error_of([&] { shards.fix({1, 2}); }).find("set_speeds needs 1 numbers that are not all 0 and have a finite sum, got [1, 2]"), std::string::npos);
+  EXPECT_NE(error_of([&] {
+              shards.fix({1, 2});
+            }).find("set_speeds needs 1 numbers that are not all 0 and have a finite sum, got [1, 2]"),
+            std::string::npos);
   EXPECT_NE(error_of([&] { shards.fix({-1}); }).find("got [-1]"), std::string::npos);
 }
 
@@ -126,8 +129,10 @@ TEST(Tuner, SaysOnceWhenAllDevicesTogetherAreSlowerThanOne) {
   tuner.set_single(0.1, "/CPU:0");
   EXPECT_EQ(tuner.slower_together(), "");  // it is still searching
   ASSERT_TRUE(pair.settles(tuner));
-  EXPECT_EQ(tuner.slower_together(), "MirroredStrategy: a step takes 500.000 ms on /CPU:0, /GPU:0 together and about 100.000 ms on /CPU:0 alone: "
-                                     "OneDeviceStrategy(\"/CPU:0\") is faster here");
+  EXPECT_EQ(
+      tuner.slower_together(),
+      "MirroredStrategy: a step takes 500.000 ms on /CPU:0, /GPU:0 together and about 100.000 ms on /CPU:0 alone: "
+      "OneDeviceStrategy(\"/CPU:0\") is faster here");
   EXPECT_EQ(tuner.slower_together(), "");
 }
 

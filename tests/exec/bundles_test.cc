@@ -88,7 +88,8 @@ TEST_F(Bundles, RandomProgramsKeepTheirBits) {
     for (int run = 0; run < 5; ++run) {
       const Tensors results = bundled(arguments);
       for (std::size_t i = 0; i < results.size(); ++i)
-        ASSERT_EQ(results[i].to_vector<float>(), expected[i].to_vector<float>()) << "seed " << seed << ", run " << run << ", result " << i;
+        ASSERT_EQ(results[i].to_vector<float>(), expected[i].to_vector<float>())
+            << "seed " << seed << ", run " << run << ", result " << i;
     }
   }
 }

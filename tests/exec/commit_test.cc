@@ -54,7 +54,8 @@ TEST(Commit, AResultAndTwoVariablesMayBeTheSameNewValue) {
     Tensors results;
     for (float step = 0; step < 3; ++step) results.push_back(f(ones({size})));
     const auto expected = [&](float value) { return Floats(static_cast<std::size_t>(size), value); };
-    for (std::size_t step = 0; step < results.size(); ++step) EXPECT_EQ(results[step].to_vector<float>(), expected(-static_cast<float>(step)));
+    for (std::size_t step = 0; step < results.size(); ++step)
+      EXPECT_EQ(results[step].to_vector<float>(), expected(-static_cast<float>(step)));
     EXPECT_EQ(v.value().to_vector<float>(), expected(-2));
     EXPECT_EQ(same.value().to_vector<float>(), expected(-2));
     descend(same, ones({size}));

@@ -71,7 +71,8 @@ std::vector<double> train(const char* device) {
   set_seed(7);
   DeviceScope scope(device);
   const Tensor x = random_normal({32, 20}), y = random_uniform({32}, 0, 5, DType::i32);
-  const Variable w1(random_normal({20, 16}, 0, 0.1)), b1(zeros({16})), w2(random_normal({16, 5}, 0, 0.1)), b2(zeros({5}));
+  const Variable w1(random_normal({20, 16}, 0, 0.1)), b1(zeros({16})), w2(random_normal({16, 5}, 0, 0.1)),
+      b2(zeros({5}));
   const std::vector<Variable> variables{w1, b1, w2, b2};
   Adam adam({.learning_rate = 0.01});
   std::vector<double> losses;

@@ -56,7 +56,8 @@ TEST(EagerPlacement, WhatIsLostByStayingAddsUpAlongAChainUntilItMoves) {
   }
   EXPECT_EQ(devices.front(), "/CPU:0");
   EXPECT_EQ(devices.back(), "/GPU:0");
-  EXPECT_EQ(std::count(devices.begin(), devices.end(), "/CPU:0"), std::ranges::find(devices, "/GPU:0") - devices.begin());
+  EXPECT_EQ(std::count(devices.begin(), devices.end(), "/CPU:0"),
+            std::ranges::find(devices, "/GPU:0") - devices.begin());
 }
 
 TEST(EagerPlacement, WhatTheHostMakesAnewEachTimeBringsItsConsumerBack) {

@@ -16,7 +16,10 @@ namespace {
 class SimMachine final : public Dispatcher {
  public:
   explicit SimMachine(const Machine& machine)
-      : machine_(std::make_shared<const Machine>(machine)), cpu_(make(0, &host_memory())), gpu_(make(1, nullptr)), registry_({cpu_.get(), gpu_.get()}),
+      : machine_(std::make_shared<const Machine>(machine)),
+        cpu_(make(0, &host_memory())),
+        gpu_(make(1, nullptr)),
+        registry_({cpu_.get(), gpu_.get()}),
         eager_(registry_) {
     gpu_->memory().set_device(gpu_.get());
     eager_.machine = [this] { return machine_; };
@@ -36,9 +39,12 @@ class SimMachine final : public Dispatcher {
       return predict(work_of(call.op, specs, call.attrs, outputs), machine_->devices[index]).total();
     };
     const auto link_us = [this](const char* from, const char* to) {
-      return [this, from, to](std::size_t bytes) { return machine_->link(from, to)->microseconds(static_cast<std::int64_t>(bytes)); };
+      return [this, from, to](std::size_t bytes) {
+        return machine_->link(from, to)->microseconds(static_cast<std::int64_t>(bytes));
+      };
     };
-    return sim::make_device({index == 0 ? "CPU" : "GPU", 0}, {op_us, link_us("/CPU:0", "/GPU:0"), link_us("/GPU:0", "/CPU:0")}, clock, host);
+    return sim::make_device({index == 0 ? "CPU" : "GPU", 0},
+                            {op_us, link_us("/CPU:0", "/GPU:0"), link_us("/GPU:0", "/CPU:0")}, clock, host);
   }
 
   std::shared_ptr<const Machine> machine_;
@@ -49,7 +55,10 @@ class SimMachine final : public Dispatcher {
 
 Machine machine(double gpu_gflops, double launch_us, double latency_us, double gb_per_s) {
   return {.devices = {{.name = "/CPU:0", .peak_gflops = {{DType::f32, 50}}, .gb_per_s = 10, .launch_us = 0.2},
-                      {.name = "/GPU:0", .peak_gflops = {{DType::f32, gpu_gflops}}, .gb_per_s = 5 * gb_per_s + 20, .launch_us = launch_us}},
+                      {.name = "/GPU:0",
+                       .peak_gflops = {{DType::f32, gpu_gflops}},
+                       .gb_per_s = 5 * gb_per_s + 20,
+                       .launch_us = launch_us}},
           .links = {{"/CPU:0", "/GPU:0", latency_us, gb_per_s}, {"/GPU:0", "/CPU:0", latency_us, gb_per_s}}};
 }
 
@@ -60,12 +69,14 @@ double matmul_us(const Machine& machine, std::size_t device, double n) {
 /// What 100 products take that follow one another, x = x · w: the same each time, so that moving pays at once or never.
 double best_chain_us(const Machine& machine, std::int64_t n) {
   const double move = 2 * machine.links[0].microseconds(4 * n * n);
-  return std::min(100 * matmul_us(machine, 0, static_cast<double>(n)), move + 100 * matmul_us(machine, 1, static_cast<double>(n)));
+  return std::min(100 * matmul_us(machine, 0, static_cast<double>(n)),
+                  move + 100 * matmul_us(machine, 1, static_cast<double>(n)));
 }
 
 /// x = x · w with another w from the host each time: the least for x here and there after each of them.
 double best_chain_of_others_us(const Machine& machine, std::int64_t n) {
-  const double copy = machine.links[0].microseconds(4 * n * n), cpu = matmul_us(machine, 0, static_cast<double>(n)), gpu = matmul_us(machine, 1, static_cast<double>(n));
+  const double copy = machine.links[0].microseconds(4 * n * n), cpu = matmul_us(machine, 0, static_cast<double>(n)),
+               gpu = matmul_us(machine, 1, static_cast<double>(n));
   double here = 0, there = copy;
   for (int k = 0; k < 100; ++k) {
     const double from_here = here, from_there = there;
@@ -78,7 +89,9 @@ double best_chain_of_others_us(const Machine& machine, std::int64_t n) {
 /// Machines and sizes of many kinds.
 class Kinds {
  public:
-  double between(double low, double high) { return low * std::pow(high / low, static_cast<double>(random_() % 1000) / 1000); }
+  double between(double low, double high) {
+    return low * std::pow(high / low, static_cast<double>(random_() % 1000) / 1000);
+  }
   Machine figures() { return machine(between(10, 20000), between(1, 100), between(1, 1000), between(0.05, 50)); }
   std::int64_t size() { return static_cast<std::int64_t>(between(8, 512)); }
 

@@ -85,7 +85,9 @@ TEST(Eager, AReshapedTensorSharesItsBytes) {
 
 TEST(Eager, RowsThatFollowEachOtherAreNotCopied) {
   const Tensor x = reshape(range(0, 6 * 4096, 1, DType::f32), Ints{3, 2, 4096});
-  const auto bytes_between = [&](const Tensor& part) { return static_cast<const char*>(part.raw_data()) - static_cast<const char*>(x.raw_data()); };
+  const auto bytes_between = [&](const Tensor& part) {
+    return static_cast<const char*>(part.raw_data()) - static_cast<const char*>(x.raw_data());
+  };
   EXPECT_EQ(bytes_between(slice(x, {1, 0, 0}, {2, 2, 4096})), 4 * 2 * 4096);
   EXPECT_EQ(bytes_between(slice(x, {2, 1, 0}, {1, 1, 4096})), 4 * 5 * 4096);
   const Tensor apart = slice(x, {0, 1, 0}, {3, 1, 4096});  // rows with others between them

@@ -106,11 +106,11 @@ TEST(Fallback, TheErrorNamesOpDtypesDeviceRefusalsAndWhatThereIs) {
     FAIL() << "no error";
   } catch (const Error& error) {
     const std::string message = error.what();
-    for (const char* part :
-         {"Could not satisfy device specification '/job:localhost/replica:0/task:0/device:GPU:0'", "enable_soft_placement=0",
-          "Supported device types [CPU]",
-          "All available devices [/job:localhost/replica:0/task:0/device:CPU:0, /job:localhost/replica:0/task:0/device:GPU:0]",
-          "add(float32, float32)", "there is none for this op", "[Op:add]"})
+    for (const char* part : {"Could not satisfy device specification '/job:localhost/replica:0/task:0/device:GPU:0'",
+                             "enable_soft_placement=0", "Supported device types [CPU]",
+                             "All available devices [/job:localhost/replica:0/task:0/device:CPU:0, "
+                             "/job:localhost/replica:0/task:0/device:GPU:0]",
+                             "add(float32, float32)", "there is none for this op", "[Op:add]"})
       EXPECT_NE(message.find(part), std::string::npos) << part << " in " << message;
   }
 }

@@ -97,8 +97,8 @@ TEST(GraphPlacement, AVariableThatIsUpdatedMovesToWhereTheUpdateRuns) {
 
 TEST(GraphPlacement, ALoopOfManySmallStepsStaysOnTheCpuAsSequential) {
   auto f = function([](Tensor x) {
-    return while_loop([](const Tensors& v) { return less(v[0], Tensor(1000.0f)); }, [](const Tensors& v) -> Tensors { return {v[0] + 1.0f}; }, {x},
-                      {.maximum_iterations = 1000})[0];
+    return while_loop([](const Tensors& v) { return less(v[0], Tensor(1000.0f)); },
+                      [](const Tensors& v) -> Tensors { return {v[0] + 1.0f}; }, {x}, {.maximum_iterations = 1000})[0];
   });
   const Tensor x(0.0f);
   const Explanation e = explain(f, {x}, {.machine = cpu_and_gpu(600)});
@@ -112,7 +112,9 @@ TEST(GraphPlacement, ALoopThatCountsIsReckonedWithItsTurns) {
   const auto launches = [](double step, const Tensor& end) {
     auto f = function([=](Tensor x) {
       const auto go_on = [&](const Tensors& v) { return logical_and(less(v[0], end), less(v[1], Tensor(1e9f))); };
-      return while_loop(go_on, [=](const Tensors& v) -> Tensors { return {v[0] + Tensor(static_cast<float>(step)), v[1] * v[0]}; }, {x, x})[1];
+      return while_loop(
+          go_on, [=](const Tensors& v) -> Tensors { return {v[0] + Tensor(static_cast<float>(step)), v[1] * v[0]}; },
+          {x, x})[1];
     });
     return explain(f, {Tensor(0.0f)}, {.machine = cpu_and_gpu(600)}).ops[0].launch_us;
   };
@@ -126,7 +128,8 @@ TEST(GraphPlacement, ALoopOfLargeStepsRunsInsideWhereTheLoopWasPut) {
   WithMachine figures(cpu_and_gpu(20));
   auto f = function([](Tensor x, Tensor w) {
     return while_loop([](const Tensors&) { return less(Tensor(0.0f), Tensor(1.0f)); },
-                      [&](const Tensors& v) -> Tensors { return {matmul(v[0], w)}; }, {x}, {.maximum_iterations = 3})[0];
+                      [&](const Tensors& v) -> Tensors { return {matmul(v[0], w)}; }, {x},
+                      {.maximum_iterations = 3})[0];
   });
   const Tensor x = ones({256, 256}) * 0.01f;
   const Tensor y = f(x, x);
@@ -136,7 +139,10 @@ TEST(GraphPlacement, ALoopOfLargeStepsRunsInsideWhereTheLoopWasPut) {
 }
 
 TEST(GraphPlacement, RandomNumbersDoNotDependOnTheOrderInWhichOpsStart) {
-  auto f = function([](Tensor x) { return random_normal({4}, 0, 1, DType::f32, 7) + reduce_sum(matmul(x, x)) * 0.0f + random_normal({4}, 0, 1, DType::f32, 8); });
+  auto f = function([](Tensor x) {
+    return random_normal({4}, 0, 1, DType::f32, 7) + reduce_sum(matmul(x, x)) * 0.0f +
+           random_normal({4}, 0, 1, DType::f32, 8);
+  });
   const Tensor x = ones({256, 256});
   set_seed(3);
   default_runtime().devices();
@@ -183,20 +189,37 @@ TEST(StartOrder, HandsOverAsEarlyAsCanBeAndKeepsTheOrderOfEachDevice) {
   const auto order = [](const std::vector<StartItem>& items) { return start_order(items); };
   using Order = std::vector<std::int32_t>;
   // What is handed over goes before what keeps the thread at work, also when it is to start later.
-  EXPECT_EQ(order({{.start = 0}, {.start = 4, .queue = &gpu}, {.start = 5, .queue = &gpu, .inputs = {0}}, {.start = 1, .inputs = {2}}}),
+  EXPECT_EQ(order({{.start = 0},
+                   {.start = 4, .queue = &gpu},
+                   {.start = 5, .queue = &gpu, .inputs = {0}},
+                   {.start = 1, .inputs = {2}}}),
             (Order{1, 0, 2, 3}));
   // It does not overtake what its device is to do before.
-  EXPECT_EQ(order({{.start = 0}, {.start = 9, .queue = &gpu}, {.start = 1, .queue = &gpu, .inputs = {0}}, {.start = 7, .queue = &other_gpu}}),
+  EXPECT_EQ(order({{.start = 0},
+                   {.start = 9, .queue = &gpu},
+                   {.start = 1, .queue = &gpu, .inputs = {0}},
+                   {.start = 7, .queue = &other_gpu}}),
             (Order{3, 0, 2, 1}));
   // Devices take turns.
-  EXPECT_EQ(order({{.queue = &gpu}, {.queue = &gpu}, {.queue = &gpu}, {.queue = &other_gpu}, {.queue = &other_gpu}}), (Order{0, 3, 1, 4, 2}));
+  EXPECT_EQ(order({{.queue = &gpu}, {.queue = &gpu}, {.queue = &gpu}, {.queue = &other_gpu}, {.queue = &other_gpu}}),
+            (Order{0, 3, 1, 4, 2}));
   // One that has got nothing yet comes first, though it is to start later.
-  EXPECT_EQ(order({{.start = 0, .queue = &gpu}, {.start = 1, .queue = &gpu}, {.start = 2, .queue = &gpu}, {.start = 8, .queue = &other_gpu}}), (Order{0, 3, 1, 2}));
+  EXPECT_EQ(order({{.start = 0, .queue = &gpu},
+                   {.start = 1, .queue = &gpu},
+                   {.start = 2, .queue = &gpu},
+                   {.start = 8, .queue = &other_gpu}}),
+            (Order{0, 3, 1, 2}));
   // That is last for which the thread would wait,
-  EXPECT_EQ(order({{.queue = &gpu}, {.start = 1, .inputs = {0}}, {.start = 2, .inputs = {1}}, {.start = 3}, {.start = 4, .inputs = {3}}}),
+  EXPECT_EQ(order({{.queue = &gpu},
+                   {.start = 1, .inputs = {0}},
+                   {.start = 2, .inputs = {1}},
+                   {.start = 3},
+                   {.start = 4, .inputs = {3}}}),
             (Order{0, 3, 4, 1, 2}));
   // but for what a device waits for.
-  EXPECT_EQ(order({{.queue = &gpu}, {.start = 1, .inputs = {0}}, {.start = 2, .queue = &gpu, .inputs = {1}}, {.start = 3}}), (Order{0, 1, 2, 3}));
+  EXPECT_EQ(
+      order({{.queue = &gpu}, {.start = 1, .inputs = {0}}, {.start = 2, .queue = &gpu, .inputs = {1}}, {.start = 3}}),
+      (Order{0, 1, 2, 3}));
   // Starts that contradict the inputs keep nothing back.
   EXPECT_EQ(order({{.start = 9, .queue = &gpu}, {.start = 1, .queue = &gpu, .inputs = {0}}}), (Order{0, 1}));
 }

@@ -13,7 +13,9 @@ namespace {
 /// What is logged while it lives.
 class Logged {
  public:
-  Logged() : before_(set_log_sink([this](const LogLine& line) { messages.emplace_back(line.message); })), level_(log_level()) {
+  Logged()
+      : before_(set_log_sink([this](const LogLine& line) { messages.emplace_back(line.message); })),
+        level_(log_level()) {
     set_log_level(LogLevel::info);
   }
   ~Logged() {
@@ -38,7 +40,8 @@ TEST(PlacementLog, ADeviceThatIsMissingIsToldOnceForAllOpsWithTheRemedy) {
   }
   ASSERT_EQ(logged.messages.size(), 2u) << join(logged.messages, "\n");
   EXPECT_NE(logged.messages[0].find("multiply(float32, float32) on /CPU:0"), std::string::npos) << logged.messages[0];
-  EXPECT_NE(logged.messages[0].find("/GPU:41 was requested but does not exist here"), std::string::npos) << logged.messages[0];
+  EXPECT_NE(logged.messages[0].find("/GPU:41 was requested but does not exist here"), std::string::npos)
+      << logged.messages[0];
   EXPECT_NE(logged.messages[0].find("(device_missing)"), std::string::npos) << logged.messages[0];
   EXPECT_NE(logged.messages[0].find("tandem devices"), std::string::npos) << logged.messages[0];
   EXPECT_NE(logged.messages[0].find("once for this device"), std::string::npos) << logged.messages[0];

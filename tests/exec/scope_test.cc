@@ -10,9 +10,10 @@ namespace {
 std::string requested() { return explain(ones({2}) + 1).requested; }
 
 TEST(Scopes, EverySpellingOfTensorFlowNamesTheSameDevice) {
-  for (const char* name : {"/GPU:0", "GPU:0", "gpu:0", "/gpu:0", "GPU", "/device:GPU:0", "device:gpu:0", "/device:GPU:*", "GPU:*",
-                           "/job:localhost/replica:0/task:0/device:GPU:0", "/job:localhost/device:GPU:0", "/task:0/GPU:0",
-                           "/job:*/replica:*/task:*/device:GPU:0", "/GPU:00000000000", "/GPU: 0\n"}) {
+  for (const char* name :
+       {"/GPU:0", "GPU:0", "gpu:0", "/gpu:0", "GPU", "/device:GPU:0", "device:gpu:0", "/device:GPU:*", "GPU:*",
+        "/job:localhost/replica:0/task:0/device:GPU:0", "/job:localhost/device:GPU:0", "/task:0/GPU:0",
+        "/job:*/replica:*/task:*/device:GPU:0", "/GPU:00000000000", "/GPU: 0\n"}) {
     DeviceScope scope(name);
     EXPECT_EQ(requested(), "/GPU:0") << name;
   }
@@ -36,8 +37,8 @@ TEST(Scopes, ANumberThatNoDeviceHasMayBeAskedFor) {
 }
 
 TEST(Scopes, WhatNamesNoDeviceIsRefused) {
-  for (const char* name : {"/foo", "/GPU:", "/GPU:-1", "/GPU:1:2", "/CPU:0/GPU:0", "/device:", "/device::0", "/job:worker/GPU:0",
-                           "/task:1/GPU:0", "/G PU:0", "/GPU:x", "/device:*:0/GPU:0"})
+  for (const char* name : {"/foo", "/GPU:", "/GPU:-1", "/GPU:1:2", "/CPU:0/GPU:0", "/device:", "/device::0",
+                           "/job:worker/GPU:0", "/task:1/GPU:0", "/G PU:0", "/GPU:x", "/device:*:0/GPU:0"})
     EXPECT_THROW(DeviceScope scope(name), Error) << name;
   EXPECT_EQ(requested(), "");  // nothing stays behind
 }

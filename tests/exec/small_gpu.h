@@ -13,10 +13,14 @@ class SmallGpu {
   /// One physical device that serves as several.
   explicit SmallGpu(const std::vector<Memory>& logical) : SmallGpu(opencl::Options{}, logical) {}
   SmallGpu(const opencl::Options& options, const std::vector<Memory>& logical)
-      : devices_(make_devices(logical, options)), registry_(with_host(devices_)), dispatcher_(registry_), here_(*this) {}
+      : devices_(make_devices(logical, options)),
+        registry_(with_host(devices_)),
+        dispatcher_(registry_),
+        here_(*this) {}
   explicit SmallGpu(std::size_t limit) : SmallGpu(std::vector<Memory>{{.memory_limit = limit}}) {}
 
-  static std::vector<std::unique_ptr<Device>> make_devices(const std::vector<Memory>& logical, const opencl::Options& options = {}) {
+  static std::vector<std::unique_ptr<Device>> make_devices(const std::vector<Memory>& logical,
+                                                           const opencl::Options& options = {}) {
     static const opencl::Discovery discovery = opencl::discover({.cpu_as_gpu = 1});
     std::vector<std::unique_ptr<Device>> made;
     for (const Memory& memory : logical)

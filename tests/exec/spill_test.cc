@@ -42,7 +42,8 @@ TEST_F(Spill, TensorsOfFourTimesTheLimitKeepTheirValues) {
       x = x * 2;
       EXPECT_EQ(explain(x).device, "/GPU:0");
     }
-  for (int i = 0; i < 64; ++i) EXPECT_TRUE(holds(kept[static_cast<std::size_t>(i)], static_cast<float>(4 * (i + 1)))) << i;
+  for (int i = 0; i < 64; ++i)
+    EXPECT_TRUE(holds(kept[static_cast<std::size_t>(i)], static_cast<float>(4 * (i + 1)))) << i;
   EXPECT_LE(gpu.memory().peak, kMegabyte);
 }
 
@@ -70,9 +71,9 @@ TEST_F(Spill, TheLeastRecentlyUsedGoesFirst) {
   std::vector<Tensor> more;
   for (int i = 0; i < 15; ++i) more.push_back(used * used);  // keeps `used` recent
   const TransferStats before = transfer_stats();
-  used * used;
+  used* used;
   EXPECT_EQ(transfer_stats().to_device.bytes, before.to_device.bytes);
-  old * old;
+  old* old;
   EXPECT_EQ(transfer_stats().to_device.bytes, before.to_device.bytes + 128 * 128 * 4);
 }
 
@@ -164,7 +165,8 @@ TEST_F(Spill, WhereTheHostIsFullCopiesOfWhatItHasGo) {
   const TightHost tight(20 * kMegabyte);
   DeviceScope scope("/GPU:0");
   for (int round = 0; round < 2; ++round)
-    for (std::size_t i = 0; i < there.size(); ++i) EXPECT_EQ(reduce_max(there[i] + there[i]).item<float>(), 2.f * static_cast<float>(i));
+    for (std::size_t i = 0; i < there.size(); ++i)
+      EXPECT_EQ(reduce_max(there[i] + there[i]).item<float>(), 2.f * static_cast<float>(i));
   EXPECT_TRUE(tight.is_kept());
 }
 
@@ -178,7 +180,8 @@ TEST_F(Spill, SeveralThreadsMaySpillAtOnce) {
       DeviceScope scope("/GPU:0");
       std::vector<Tensor> kept;
       for (int i = 0; i < 12; ++i) kept.push_back(block(t) + i);
-      for (int i = 0; i < 12; ++i) wrong += !holds(kept[static_cast<std::size_t>(i)] * 2, static_cast<float>(2 * (t + i)));
+      for (int i = 0; i < 12; ++i)
+        wrong += !holds(kept[static_cast<std::size_t>(i)] * 2, static_cast<float>(2 * (t + i)));
     });
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
@@ -217,13 +220,14 @@ TEST_F(Spill, ALinkDelaysCopiesByItsLatencyAndBandwidth) {
 }
 
 TEST(Links, AreRefusedWithTheReasonWhenTheyMakeNoSense) {
-  for (const char* text : {"gb_per_s=1", "/CPU:0>/GPU:0", "/CPU:0>/GPU:0:speed=1", "/CPU:0>/GPU:0:gb_per_s=fast", "/CPU:0>/GPU:0:gb_per_s=0",
-                           "/CPU:0>/CPU:0:gb_per_s=1", "/CPU:0>nowhere:0:gb_per_s=1"}) {
+  for (const char* text : {"gb_per_s=1", "/CPU:0>/GPU:0", "/CPU:0>/GPU:0:speed=1", "/CPU:0>/GPU:0:gb_per_s=fast",
+                           "/CPU:0>/GPU:0:gb_per_s=0", "/CPU:0>/CPU:0:gb_per_s=1", "/CPU:0>nowhere:0:gb_per_s=1"}) {
     try {
       set_links(text);
       FAIL() << text << " was taken";
     } catch (const Error& error) {
-      EXPECT_TRUE(error.code() == ErrorCode::invalid_argument || error.code() == ErrorCode::unknown_device) << error.what();
+      EXPECT_TRUE(error.code() == ErrorCode::invalid_argument || error.code() == ErrorCode::unknown_device)
+          << error.what();
     }
   }
 }

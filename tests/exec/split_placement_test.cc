@@ -12,9 +12,14 @@ namespace {
 
 /// Two devices with memories of their own speed ratio, each on a core of its own or both on one.
 Machine machine(double gpu_gflops, bool one_core = false, double gb_per_s = 10) {
-  return {.devices = {{.name = "/CPU:0", .peak_gflops = {{DType::f32, 50}}, .gb_per_s = 10, .launch_us = 0.2, .cores = {0}},
-                      {.name = "/GPU:0", .peak_gflops = {{DType::f32, gpu_gflops}}, .gb_per_s = 10, .launch_us = 5, .cores = {one_core ? 0 : 1}}},
-          .links = {{"/CPU:0", "/GPU:0", 10, gb_per_s}, {"/GPU:0", "/CPU:0", 10, gb_per_s}}};
+  return {
+      .devices = {{.name = "/CPU:0", .peak_gflops = {{DType::f32, 50}}, .gb_per_s = 10, .launch_us = 0.2, .cores = {0}},
+                  {.name = "/GPU:0",
+                   .peak_gflops = {{DType::f32, gpu_gflops}},
+                   .gb_per_s = 10,
+                   .launch_us = 5,
+                   .cores = {one_core ? 0 : 1}}},
+      .links = {{"/CPU:0", "/GPU:0", 10, gb_per_s}, {"/GPU:0", "/CPU:0", 10, gb_per_s}}};
 }
 
 const auto batched = [](Tensor x, Tensor y) { return matmul(x, y); };
@@ -129,7 +134,8 @@ TEST(SplitPlacement, ALockKeepsThePlacementOfTheWhole) {
 
 TEST(SplitPlacement, AForwardPassInPartsGivesWhatTheWholeGives) {
   WithMachine figures(machine(50, false, 100));
-  const Tensors inputs{random_normal({64, 28, 28, 1}), random_normal({3, 3, 1, 32}, 0, 0.1), random_normal({32}), random_normal({26 * 26 * 32, 10}, 0, 0.01)};
+  const Tensors inputs{random_normal({64, 28, 28, 1}), random_normal({3, 3, 1, 32}, 0, 0.1), random_normal({32}),
+                       random_normal({26 * 26 * 32, 10}, 0, 0.01)};
   const auto body = [](const Tensors& t) {
     const Tensor features = relu(bias_add(conv2d(t[0], t[1]), t[2]));
     return Tensors{softmax(matmul(reshape(features, Ints{64, 26 * 26 * 32}), t[3]))};

@@ -21,7 +21,8 @@ struct NoStages {
   ~NoStages() { set_pass_enabled("stage", true); }
 };
 
-/// Stages on all cores, whatever is faster here, and on the host: bits depend on the device, and other tests may have found some.
+/// Stages on all cores, whatever is faster here, and on the host: bits depend on the device, and other tests may have
+/// found some.
 class Stages : public ::testing::Test {
  protected:
   void SetUp() override { set_stage_use(StageUse::together); }
@@ -100,7 +101,8 @@ TEST_F(Stages, NobodyIsCalledForWhatOneCoreHasDoneBefore) {
 TEST_F(Stages, WithOneThreadThereAreNone) {
   const Threads one(1);
   SmallStep step;
-  EXPECT_TRUE(stages_of(*plan_of([&](const Tensors& a) { return step(a); }, {ones({32, 100}), zeros({32}, DType::i32)})).empty());
+  EXPECT_TRUE(stages_of(*plan_of([&](const Tensors& a) { return step(a); }, {ones({32, 100}), zeros({32}, DType::i32)}))
+                  .empty());
 }
 
 /// Values of [48, 40] and [40, 40] that several ops read, along rows and across.
@@ -141,7 +143,8 @@ TEST_F(Stages, RandomProgramsKeepTheirBitsForAnyNumberOfThreads) {
       for (int run = 0; run < 3; ++run) {
         const Tensors results = f(arguments);
         for (std::size_t i = 0; i < results.size(); ++i)
-          ASSERT_EQ(results[i].to_vector<float>(), expected[i].to_vector<float>()) << "seed " << seed << ", " << threads << " threads, result " << i;
+          ASSERT_EQ(results[i].to_vector<float>(), expected[i].to_vector<float>())
+              << "seed " << seed << ", " << threads << " threads, result " << i;
       }
     }
   }
@@ -157,7 +160,8 @@ Trained trained_dense(bool weighted) {
   set_seed(3);
   Sequential model({Dense(64, "relu"), BatchNormalization(), Dropout(0.3), Dense(64, "tanh"), Dense(10, "softmax")});
   model.compile({.optimizer = "adam", .loss = "sparse_categorical_crossentropy", .metrics = {"accuracy"}});
-  const Tensor x = random_normal({150, 60}), y = random_uniform({150}, 0, 10, DType::i32);  // batches of 32, the last of 22
+  const Tensor x = random_normal({150, 60}),
+               y = random_uniform({150}, 0, 10, DType::i32);  // batches of 32, the last of 22
   FitOptions options{.epochs = 2, .verbose = 0};
   if (weighted) options.sample_weight = random_uniform({150}, 0.5, 2);
   const History history = model.fit(x, y, options);
@@ -168,9 +172,13 @@ Trained trained_towers() {
   set_seed(4);
   const Symbol a = Input({50}, {.name = "a"}), b = Input({30}, {.name = "b"});
   const Symbol both = Concatenate()({Dense(64, "relu")(a), Dense(64, "relu")(b)});
-  Model model({a, b}, {Dense(8, DenseOptions{.activation = "softmax", .name = "kind"})(both), Dense(3, DenseOptions{.name = "size"})(both)}, "towers");
+  Model model({a, b},
+              {Dense(8, DenseOptions{.activation = "softmax", .name = "kind"})(both),
+               Dense(3, DenseOptions{.name = "size"})(both)},
+              "towers");
   model.compile({.optimizer = "rmsprop", .losses = {"sparse_categorical_crossentropy", "mse"}});
-  const Tensors x{random_normal({100, 50}), random_normal({100, 30})}, y{random_uniform({100}, 0, 8, DType::i32), random_normal({100, 3})};
+  const Tensors x{random_normal({100, 50}), random_normal({100, 30})},
+      y{random_uniform({100}, 0, 8, DType::i32), random_normal({100, 3})};
   const History history = model.fit(Samples(x, y), {.epochs = 2, .verbose = 0});
   std::vector<float> out;
   for (const Tensor& one : model.predict(x)) {

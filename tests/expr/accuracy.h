@@ -62,7 +62,8 @@ double ulps(T got, long double exact) {
   return static_cast<double>(std::fabs(got - exact) / std::ldexp(1.0L, last));
 }
 
-/// The largest error over all exponents, `per_binade` mantissas each, and over `dense` points spread evenly on [low, high].
+/// The largest error over all exponents, `per_binade` mantissas each, and over `dense` points spread evenly on [low,
+/// high].
 template <class T>
 double worst(Tree1 tree, long double (*exact)(long double), T low, T high, int per_binade = 40, int dense = 60000) {
   const Function<T> f(tree);

@@ -114,7 +114,8 @@ TEST(Program, EqualProgramsHaveEqualKeysAndOthersDoNot) {
 TEST(Program, PrintsOneLineANode) {
   const auto program = make_program(formula([](auto x) { return x * 2; }), {DType::f16}, DType::f32, {DType::i8});
   EXPECT_EQ(program.to_string(),
-            "%0 = input.f32 0 as float16\n%1 = constant.f32 2\n%2 = mul.f32 %0 %1\n%3 = convert.i32 %2\nstore 0 %3 as int8\n");
+            "%0 = input.f32 0 as float16\n%1 = constant.f32 2\n%2 = mul.f32 %0 %1\n%3 = convert.i32 %2\nstore 0 %3 as "
+            "int8\n");
 }
 
 TEST(Program, MinAndMaxGiveTheSecondWhenOneIsNaN) {
@@ -128,8 +129,13 @@ TEST(Program, MinAndMaxGiveTheSecondWhenOneIsNaN) {
 TEST(Program, ConversionToIntegersGivesTheSmallestForWhatDoesNotFit) {
   const auto program = make_program(formula([](auto x) { return x; }), {DType::f32}, DType::f32, {DType::i32});
   ScalarValue in, out;
-  for (auto [x, expected] : {std::pair<float, std::int64_t>{1.9f, 1}, {-1.9f, -1}, {kNan, INT32_MIN}, {kInf, INT32_MIN},
-                             {3e9f, INT32_MIN}, {2147483520.0f, 2147483520}, {-2147483648.0f, INT32_MIN}}) {
+  for (auto [x, expected] : {std::pair<float, std::int64_t>{1.9f, 1},
+                             {-1.9f, -1},
+                             {kNan, INT32_MIN},
+                             {kInf, INT32_MIN},
+                             {3e9f, INT32_MIN},
+                             {2147483520.0f, 2147483520},
+                             {-2147483648.0f, INT32_MIN}}) {
     in.f32 = x;
     evaluate(program, &in, &out);
     EXPECT_EQ(out.i32, expected) << x;
@@ -137,8 +143,8 @@ TEST(Program, ConversionToIntegersGivesTheSmallestForWhatDoesNotFit) {
 }
 
 TEST(Program, IntegerDivisionHasAValueForEveryOperand) {
-  const auto program = make_program(formula([](auto x, auto y) { return x / y; }), {DType::i64, DType::i64}, DType::i64,
-                                    {DType::i64});
+  const auto program =
+      make_program(formula([](auto x, auto y) { return x / y; }), {DType::i64, DType::i64}, DType::i64, {DType::i64});
   auto divide = [&](std::int64_t a, std::int64_t b) {
     ScalarValue in[2] = {{.i64 = a}, {.i64 = b}}, out;
     evaluate(program, in, &out);
@@ -151,21 +157,35 @@ TEST(Program, IntegerDivisionHasAValueForEveryOperand) {
 
 TEST(Program, OfUint64OrderQuotientsAndConversionsAreUnsigned) {
   const auto run = [](const Formula& formula, DType output, std::uint64_t x, std::uint64_t y) {
-    const Program program = make_program(formula, std::vector<DType>(static_cast<std::size_t>(formula.arity), DType::u64), DType::u64, {output});
+    const Program program = make_program(
+        formula, std::vector<DType>(static_cast<std::size_t>(formula.arity), DType::u64), DType::u64, {output});
     ScalarValue in[2], out;
     in[0].i64 = static_cast<std::int64_t>(x);
     in[1].i64 = static_cast<std::int64_t>(y);
     evaluate(program, in, &out);
     return out;
   };
-  const std::uint64_t numbers[] = {0, 1, 2, 3, 1000, 0x7FFFFFFFFFFFFFFF, 0x8000000000000000, 0x8000000000000001, 0xFFFFFFFFFFFFFFFE, 0xFFFFFFFFFFFFFFFF};
+  const std::uint64_t numbers[] = {0,
+                                   1,
+                                   2,
+                                   3,
+                                   1000,
+                                   0x7FFFFFFFFFFFFFFF,
+                                   0x8000000000000000,
+                                   0x8000000000000001,
+                                   0xFFFFFFFFFFFFFFFE,
+                                   0xFFFFFFFFFFFFFFFF};
   for (std::uint64_t x : numbers) {
     EXPECT_EQ(run(formula([](auto a) { return a; }), DType::f64, x, 0).f64, static_cast<double>(x));
     for (std::uint64_t y : numbers) {
       EXPECT_EQ(run(formula([](auto a, auto b) { return a < b; }), DType::boolean, x, y).mask, x < y) << x << " " << y;
-      EXPECT_EQ(run(formula([](auto a, auto b) { return a <= b; }), DType::boolean, x, y).mask, x <= y) << x << " " << y;
-      EXPECT_EQ(run(formula([](auto a, auto b) { return greater_of(a, b); }), DType::u64, x, y).i64, static_cast<std::int64_t>(std::max(x, y)));
-      EXPECT_EQ(run(formula([](auto a, auto b) { return a / b; }), DType::u64, x, y).i64, static_cast<std::int64_t>(y ? x / y : 0)) << x << " / " << y;
+      EXPECT_EQ(run(formula([](auto a, auto b) { return a <= b; }), DType::boolean, x, y).mask, x <= y)
+          << x << " " << y;
+      EXPECT_EQ(run(formula([](auto a, auto b) { return greater_of(a, b); }), DType::u64, x, y).i64,
+                static_cast<std::int64_t>(std::max(x, y)));
+      EXPECT_EQ(run(formula([](auto a, auto b) { return a / b; }), DType::u64, x, y).i64,
+                static_cast<std::int64_t>(y ? x / y : 0))
+          << x << " / " << y;
     }
   }
 }

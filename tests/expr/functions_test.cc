@@ -83,8 +83,22 @@ template <class T>
 void expect_like_the_library(Tree2 tree, T (*exact)(T, T), double allowed) {
   const Function<T> f(tree);
   using Limits = std::numeric_limits<T>;
-  std::vector<T> values{0, -T{0}, 1, -1, 2, -3, T{0.7}, T{-0.2}, T{1e-3}, Limits::infinity(), -Limits::infinity(),
-                        Limits::quiet_NaN(), Limits::denorm_min(), -Limits::denorm_min(), Limits::max(), -Limits::max()};
+  std::vector<T> values{0,
+                        -T{0},
+                        1,
+                        -1,
+                        2,
+                        -3,
+                        T{0.7},
+                        T{-0.2},
+                        T{1e-3},
+                        Limits::infinity(),
+                        -Limits::infinity(),
+                        Limits::quiet_NaN(),
+                        Limits::denorm_min(),
+                        -Limits::denorm_min(),
+                        Limits::max(),
+                        -Limits::max()};
   std::mt19937 random(5);
   std::normal_distribution<T> normal;
   for (int i = 0; i < 60; ++i) values.push_back(normal(random));
@@ -103,7 +117,8 @@ TEST(Functions, Atan2KnowsEveryQuadrantZeroAndInfinity) {
 
 template <class T>
 void expect_integer_functions() {
-  const Function<T> mod(static_cast<Tree2>(floor_mod)), left(static_cast<Tree2>(shift_left_by)), right(static_cast<Tree2>(shift_right_by));
+  const Function<T> mod(static_cast<Tree2>(floor_mod)), left(static_cast<Tree2>(shift_left_by)),
+      right(static_cast<Tree2>(shift_right_by));
   std::mt19937_64 random(3);
   for (int i = 0; i < 2000; ++i) {
     const T x = i % 3 ? static_cast<T>(random()) : static_cast<T>(random() % 19) - 9;

@@ -83,7 +83,8 @@ double worst_power(int count, T exponent_range) {
   std::uniform_real_distribution<T> mantissa(T{0.5}, 2), unit(-1, 1);
   double result = 0;
   for (int i = 0; i < count; ++i) {
-    const T x = i % 2 ? mantissa(random) : std::ldexp(mantissa(random), static_cast<int>(unit(random) * exponent_range * T{0.97}));
+    const T x = i % 2 ? mantissa(random)
+                      : std::ldexp(mantissa(random), static_cast<int>(unit(random) * exponent_range * T{0.97}));
     const T y = unit(random) * exponent_range / std::max<T>(std::fabs(std::log2(x)), T{1e-3});
     const double error = ulps<T>(f(x, y), std::pow(static_cast<long double>(x), static_cast<long double>(y)));
     if (!(error <= result)) result = error;
@@ -98,9 +99,29 @@ template <class T>
 void expect_power_specials() {
   const auto f = Function<T>::power();
   using Limits = std::numeric_limits<T>;
-  const T values[] = {0, -T{0}, 1, -1, 2, -2, 3, -3, T{0.5}, T{-0.5}, T{1.5}, Limits::infinity(), -Limits::infinity(),
-                      Limits::quiet_NaN(), Limits::denorm_min(), -Limits::denorm_min(), Limits::max(), -Limits::max(),
-                      T{16777215}, T{-16777215}, T{16777216}, 1 - Limits::epsilon(), 1 + Limits::epsilon()};
+  const T values[] = {0,
+                      -T{0},
+                      1,
+                      -1,
+                      2,
+                      -2,
+                      3,
+                      -3,
+                      T{0.5},
+                      T{-0.5},
+                      T{1.5},
+                      Limits::infinity(),
+                      -Limits::infinity(),
+                      Limits::quiet_NaN(),
+                      Limits::denorm_min(),
+                      -Limits::denorm_min(),
+                      Limits::max(),
+                      -Limits::max(),
+                      T{16777215},
+                      T{-16777215},
+                      T{16777216},
+                      1 - Limits::epsilon(),
+                      1 + Limits::epsilon()};
   for (T x : values)
     for (T y : values) {
       const T got = f(x, y), wanted = std::pow(x, y);

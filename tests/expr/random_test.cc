@@ -37,7 +37,6 @@ TEST(Philox, GivesThePublishedWords) {
             (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
-
 TEST(Uniform, LiesInTheHalfOpenUnitInterval) {
   Graph graph;
   const auto f32 = make_program(graph, {DType::i32}, {uniform01(graph.input(0, Lane::i32))}, {DType::f32});
@@ -50,8 +49,9 @@ TEST(Uniform, LiesInTheHalfOpenUnitInterval) {
   EXPECT_EQ(out.f32, 1 - 0x1p-24f);
 
   Graph graph64;
-  const auto f64 = make_program(graph64, {DType::i32, DType::i32},
-                                {uniform01_f64(graph64.input(0, Lane::i32), graph64.input(1, Lane::i32))}, {DType::f64});
+  const auto f64 =
+      make_program(graph64, {DType::i32, DType::i32},
+                   {uniform01_f64(graph64.input(0, Lane::i32), graph64.input(1, Lane::i32))}, {DType::f64});
   in[1].i32 = -1;
   evaluate(f64, in, &out);
   EXPECT_EQ(out.f64, 1 - 0x1p-53);

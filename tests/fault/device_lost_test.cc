@@ -44,7 +44,8 @@ std::string error_of(F body, ErrorCode code) {
     set_faults("");
     // It stays lost, and says so; the next op runs on the host.
     const Tensor next = on_both + on_both;
-    require(explain(next).device == "/CPU:0" && explain(next).reason == ReasonCode::device_lost, explain(next).text().c_str());
+    require(explain(next).device == "/CPU:0" && explain(next).reason == ReasonCode::device_lost,
+            explain(next).text().c_str());
     require(next.to_vector<float>() == std::vector<float>(8, 8.f), "the values that were left are right");
   }
   {
@@ -57,7 +58,8 @@ std::string error_of(F body, ErrorCode code) {
   require(gone.find("/GPU:0") != gone.npos, gone.c_str());
   const std::string op = error_of([&] { relu(only_there).raw_data(); }, ErrorCode::device_lost);
   require(op.find("relu") != op.npos, op.c_str());
-  for (const Device* device : default_runtime().devices()) require(device->name().kind != "GPU", "it is no longer listed");
+  for (const Device* device : default_runtime().devices())
+    require(device->name().kind != "GPU", "it is no longer listed");
   require((host + host).to_vector<float>() == std::vector<float>(8, 4.f), "the host works");
   std::fprintf(stderr, "all as it should be\n");
   std::_Exit(0);

@@ -1,5 +1,5 @@
-// What happens when a driver, the disk or the memory fails: an error that says which device and which op, nothing else is
-// lost, and everything works afterwards.
+// What happens when a driver, the disk or the memory fails: an error that says which device and which op, nothing else
+// is lost, and everything works afterwards.
 #include <gtest/gtest.h>
 
 #include "tandem/base/fault.h"
@@ -115,7 +115,8 @@ TEST_F(DriverFaults, ACopyThatBreaksOffOnItsWayThereIsToldToWhoUsedItAndTheDevic
     FaultScope faults("opencl.transfer:1");
     DeviceScope scope("/GPU:0");
     used = x * x;
-    expect_error([&] { used.raw_data(); }, ErrorCode::device_failed, "a copy from the host to /GPU:0 before multiply failed");
+    expect_error([&] { used.raw_data(); }, ErrorCode::device_failed,
+                 "a copy from the host to /GPU:0 before multiply failed");
     expect_error([&] { (x + x).raw_data(); }, ErrorCode::device_failed, "add: a copy from the host");
   }
   EXPECT_EQ(x.to_vector<float>(), std::vector<float>(64, 3.f));
@@ -165,7 +166,9 @@ TEST_F(DriverFaults, VariablesThatAFailureReachesOnlyLaterAreTogetherAgainWhatTh
   DeviceScope scope("/GPU:0");
   std::vector<std::vector<float>> history;  // without a failure
   for (const TwoVariables model; history.size() < 10; model.step(x)) history.push_back(model.values());
-  const auto place = [&](const std::vector<float>& values) { return std::ranges::find(history, values) - history.begin(); };
+  const auto place = [&](const std::vector<float>& values) {
+    return std::ranges::find(history, values) - history.begin();
+  };
   for (int site = 1; site <= 4; ++site) {
     const TwoVariables model;
     for (int i = 0; i < 3; ++i) model.step(x).raw_data();
@@ -234,7 +237,8 @@ TEST_F(DriverFaults, WithoutSoftPlacementAFullDeviceIsAnError) {
 
 TEST_F(DriverFaults, ADriverThatFailsNowAndThenNeverHangsAndNeverGivesWrongValues) {
   FaultScope faults(
-      "opencl.launch:p=0.03,seed=1; opencl.copy:p=0.03,seed=2; opencl.run:p=0.03,seed=3; opencl.transfer:p=0.03,seed=5; "
+      "opencl.launch:p=0.03,seed=1; opencl.copy:p=0.03,seed=2; opencl.run:p=0.03,seed=3; "
+      "opencl.transfer:p=0.03,seed=5; "
       "opencl.alloc:p=0.03,seed=4");
   int failed = 0, right = 0;
   for (int i = 0; i < 200; ++i) {

@@ -46,7 +46,8 @@ TEST_P(Hdf5Sample, ChunksAreUnpackedAndPutTogether) {
   for (const char* name : {"chunked/plain", "chunked/packed"}) {
     const Tensor grid = at(root_, name);
     ASSERT_EQ(grid.shape(), (Shape{7, 5}));
-    for (int i = 0; i < 35; ++i) EXPECT_EQ(grid.data<float>()[static_cast<std::size_t>(i)], static_cast<float>(i)) << name;
+    for (int i = 0; i < 35; ++i)
+      EXPECT_EQ(grid.data<float>()[static_cast<std::size_t>(i)], static_cast<float>(i)) << name;
   }
   EXPECT_EQ(at(root_, "chunked/sparse").data<std::int32_t>()[34], -1);
 }
@@ -106,14 +107,19 @@ TEST(Hdf5, AFlippedByteOfTheDataIsFoundByTheChecksum) {
   for (const std::string& part : {std::string(reinterpret_cast<const char*>(&two), 4), std::string("a description")}) {
     std::string flipped = whole;
     flipped[flipped.find(part) + 3] ^= 1;
-    EXPECT_NE(message_of(flipped).find("E0502 model.h5: its contents do not fit its checksum"), std::string::npos) << message_of(flipped);
+    EXPECT_NE(message_of(flipped).find("E0502 model.h5: its contents do not fit its checksum"), std::string::npos)
+        << message_of(flipped);
   }
 }
 
 TEST(Hdf5, ATruncatedFileSaysSo) {
   const std::string whole = read_file(kData + "models/tiny_cnn.weights.h5");
   const std::string message = message_of(std::string_view(whole).substr(0, 20'000));
-  EXPECT_NE(message.find("E0502 model.h5: the superblock at byte 0: the file should have 43632 bytes but has 20000; it is truncated"), std::string::npos) << message;
+  EXPECT_NE(
+      message.find(
+          "E0502 model.h5: the superblock at byte 0: the file should have 43632 bytes but has 20000; it is truncated"),
+      std::string::npos)
+      << message;
   EXPECT_NE(message_of("PK").find("no HDF5 file"), std::string::npos);
 }
 

@@ -69,19 +69,33 @@ TEST(Safetensors, WrongHeadersNameTheTensor) {
   const auto error = [](const std::string& header, std::size_t data) {
     return message_of([&] { safetensors_from_bytes(safetensors_with(header, data), "w.safetensors"); });
   };
-  EXPECT_NE(error(R"({"w":{"dtype":"F32","shape":[3],"data_offsets":[0,12]}})", 8).find("tensor 'w' should be at [0, 12] of 8 bytes"), std::string::npos);
-  EXPECT_NE(error(R"({"w":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8).find("tensor 'w' of float32 [3] needs 12 bytes, 8 are stored"), std::string::npos);
-  EXPECT_NE(error(R"({"w":{"dtype":"F3","shape":[],"data_offsets":[0,4]}})", 4).find("has dtype F3"), std::string::npos);
-  EXPECT_NE(error(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})", 4).find("tensor 'b' begins at byte 0"), std::string::npos);
+  EXPECT_NE(error(R"({"w":{"dtype":"F32","shape":[3],"data_offsets":[0,12]}})", 8)
+                .find("tensor 'w' should be at [0, 12] of 8 bytes"),
+            std::string::npos);
+  EXPECT_NE(error(R"({"w":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8)
+                .find("tensor 'w' of float32 [3] needs 12 bytes, 8 are stored"),
+            std::string::npos);
+  EXPECT_NE(error(R"({"w":{"dtype":"F3","shape":[],"data_offsets":[0,4]}})", 4).find("has dtype F3"),
+            std::string::npos);
+  EXPECT_NE(
+      error(
+          R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})",
+          4)
+          .find("tensor 'b' begins at byte 0"),
+      std::string::npos);
   EXPECT_NE(error("[", 0).find("no JSON"), std::string::npos);
-  EXPECT_NE(message_of([] { safetensors_from_bytes("\xff\xff\xff\xff\xff\xff\xff\xff", "w"); }).find("the header should have 18446744073709551615 bytes"), std::string::npos);
+  EXPECT_NE(message_of([] {
+              safetensors_from_bytes("\xff\xff\xff\xff\xff\xff\xff\xff", "w");
+            }).find("the header should have 18446744073709551615 bytes"),
+            std::string::npos);
 }
 
 class AtomicFile : public testing::Test {
  protected:
   void SetUp() override { std::filesystem::create_directories(folder_); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
-  const std::filesystem::path folder_ = std::filesystem::temp_directory_path() / ("tandem_atomic_" + std::to_string(::getpid()));
+  const std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("tandem_atomic_" + std::to_string(::getpid()));
 };
 
 TEST_F(AtomicFile, ReplacesTheOldFileAndLeavesNothingBeside) {
@@ -91,7 +105,8 @@ TEST_F(AtomicFile, ReplacesTheOldFileAndLeavesNothingBeside) {
   write_file_atomically(path, "new");
   EXPECT_EQ(read_file(path), "new");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
-  EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  EXPECT_EQ(std::filesystem::status(path).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
 }
 
 TEST_F(AtomicFile, ALinkStaysALink) {
@@ -104,7 +119,8 @@ TEST_F(AtomicFile, ALinkStaysALink) {
 
 TEST_F(AtomicFile, AFolderThatIsMissingIsNamed) {
   const std::string path = folder_ / "missing" / "weights";
-  EXPECT_NE(message_of([&] { write_file_atomically(path, "x"); }).find("E0501 cannot write " + path + ": No such file"), std::string::npos);
+  EXPECT_NE(message_of([&] { write_file_atomically(path, "x"); }).find("E0501 cannot write " + path + ": No such file"),
+            std::string::npos);
   EXPECT_NE(message_of([&] { read_file(folder_); }).find("is not a regular file"), std::string::npos);
 }
 

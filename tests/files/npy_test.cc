@@ -46,8 +46,7 @@ Error error_of(const std::string& bytes) {
 class Npy : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::path(testing::TempDir()) /
-              testing::UnitTest::GetInstance()->current_test_info()->name();
+    folder_ = std::filesystem::path(testing::TempDir()) / testing::UnitTest::GetInstance()->current_test_info()->name();
     std::filesystem::create_directories(folder_);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
@@ -111,8 +110,7 @@ TEST_F(Npy, ABFloat16IsRefusedWithTheRemedy) {
 TEST_F(Npy, AHeaderThatPromisesMoreThanTheFileHoldsIsRefusedBeforeAllocating) {
   EXPECT_EQ(error_of(npy_file(header("<f4", "(1000000000000,)"), "abcd")).code(), ErrorCode::bad_file);
   EXPECT_EQ(error_of(npy_file(header("<f8", "(4611686018427387904,)"), "abcd")).code(), ErrorCode::bad_file);
-  EXPECT_EQ(error_of(npy_file(header("<f4", "(4294967296, 4294967296, 4)"), "abcd")).code(),
-            ErrorCode::bad_file);
+  EXPECT_EQ(error_of(npy_file(header("<f4", "(4294967296, 4294967296, 4)"), "abcd")).code(), ErrorCode::bad_file);
   EXPECT_EQ(error_of(npy_file(header("<f4", "(99999999999999999999,)"), "abcd")).code(), ErrorCode::bad_file);
   EXPECT_EQ(error_of(npy_file(header("|S0", "(1000000000000,)"), "")).code(), ErrorCode::bad_file);
   EXPECT_EQ(error_of(npy_file(header("<U900000000", "(5,)"), "abcd")).code(), ErrorCode::bad_file);
@@ -143,16 +141,13 @@ TEST_F(Npy, ForeignContentIsNamed) {
   EXPECT_EQ(error_of(npy_file(header("|O", "(1,)"), "pickle")).code(), ErrorCode::bad_file);
   EXPECT_EQ(error_of(npy_file(header("<c8", "(1,)"), "12345678")).code(), ErrorCode::unsupported_dtype);
   EXPECT_EQ(error_of(npy_file(header("<V2", "(1,)"), "12")).code(), ErrorCode::unsupported_dtype);
-  EXPECT_EQ(
-      error_of(npy_file("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1,), }", "1234")).code(),
-      ErrorCode::unsupported_dtype);
-  EXPECT_EQ(error_of(npy_file(header("<f4", "(1, 1, 1, 1, 1, 1, 1, 1, 1)"), "1234")).code(),
-            ErrorCode::bad_file);
+  EXPECT_EQ(error_of(npy_file("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1,), }", "1234")).code(),
+            ErrorCode::unsupported_dtype);
+  EXPECT_EQ(error_of(npy_file(header("<f4", "(1, 1, 1, 1, 1, 1, 1, 1, 1)"), "1234")).code(), ErrorCode::bad_file);
   EXPECT_EQ(error_of(npy_file(header("<f4", "(-1,)"), "1234")).code(), ErrorCode::bad_file);
   EXPECT_EQ(error_of(npy_file("{'descr': '<f4', 'shape': (1,), }", "1234")).code(), ErrorCode::bad_file);
   EXPECT_EQ(error_of(npy_file("", "")).code(), ErrorCode::bad_file);
-  EXPECT_EQ(error_of(npy_file(header("<U1", "(1,)"), std::string("\xff\xff\xff\x7f"))).code(),
-            ErrorCode::bad_file);
+  EXPECT_EQ(error_of(npy_file(header("<U1", "(1,)"), std::string("\xff\xff\xff\x7f"))).code(), ErrorCode::bad_file);
 }
 
 TEST_F(Npy, AMissingFileIsNamed) {
@@ -171,8 +166,7 @@ TEST_F(Npy, ArchivesComeBackStoredOrDeflated) {
   const NamedTensors tensors{{"a", Tensor::from({1.f, 2.f}, {2})}, {"b/c", Tensor::from({7}, {1, 1})}};
   for (bool compressed : {false, true}) {
     save_npz(path("x.npz"), tensors, compressed);
-    for (const NamedTensors& back :
-         {load_npz(path("x.npz")), npz_from_bytes(npz_to_bytes(tensors, compressed))}) {
+    for (const NamedTensors& back : {load_npz(path("x.npz")), npz_from_bytes(npz_to_bytes(tensors, compressed))}) {
       ASSERT_EQ(back.size(), 2u);
       EXPECT_EQ(numpy_repr(back.at("a")), numpy_repr(tensors.at("a")));
       EXPECT_EQ(numpy_repr(back.at("b/c")), numpy_repr(tensors.at("b/c")));

@@ -22,7 +22,8 @@ void expect_same(const Tensor& got, const Tensor& wanted) {
 }
 
 TEST(SeldomIntegers, KeepTheirBitsInFiles) {
-  for (const Tensor& tensor : {extremes<std::int16_t>(), extremes<std::uint16_t>(), extremes<std::uint32_t>(), extremes<std::uint64_t>()}) {
+  for (const Tensor& tensor :
+       {extremes<std::int16_t>(), extremes<std::uint16_t>(), extremes<std::uint32_t>(), extremes<std::uint64_t>()}) {
     expect_same(npy_from_bytes(npy_to_bytes(tensor)), tensor);
     expect_same(npz_from_bytes(npz_to_bytes({{"a", tensor}})).at("a"), tensor);
     Safetensors file;

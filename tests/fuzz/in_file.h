@@ -11,7 +11,8 @@ namespace tandem::fuzz {
 class InFile {
  public:
   explicit InFile(std::string_view bytes) : number_(memfd_create("input", MFD_CLOEXEC)) {
-    if (number_ < 0 || ::write(number_, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) __builtin_trap();
+    if (number_ < 0 || ::write(number_, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
+      __builtin_trap();
   }
   ~InFile() { ::close(number_); }
   InFile(const InFile&) = delete;

@@ -7,5 +7,6 @@ void tandem::fuzz::read(std::string_view bytes) {
   if (bytes.empty()) return;
   const auto flags = static_cast<unsigned char>(bytes[0]);
   const InFile file(bytes.substr(1));
-  infer_csv(file.path(), {.header = (flags & 1) != 0, .quotes = (flags & 2) != 0, .na_value = flags & 4 ? "NA" : ""}, 10);
+  infer_csv(file.path(), {.header = (flags & 1) != 0, .quotes = (flags & 2) != 0, .na_value = flags & 4 ? "NA" : ""},
+            10);
 }

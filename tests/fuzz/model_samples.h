@@ -12,7 +12,8 @@ namespace tandem::fuzz {
 inline std::vector<ZipEntries> model_samples() {
   std::vector<ZipEntries> samples;
   for (const char* name : {"tiny_cnn", "nested", "two_towers", "functions", "attention", "recurrent"})
-    samples.push_back(zip_from_bytes(read_file(std::string(TANDEM_SOURCE_DIR "/tests/data/models/") + name + ".keras"), name));
+    samples.push_back(
+        zip_from_bytes(read_file(std::string(TANDEM_SOURCE_DIR "/tests/data/models/") + name + ".keras"), name));
   return samples;
 }
 

@@ -19,7 +19,8 @@ void repair_checksums(std::string& file) {
     const std::size_t length = number_at(file, at);
     if (length > file.size() - at - 12) return;
     const auto* begin = reinterpret_cast<const unsigned char*>(file.data()) + at + 4;
-    const std::uint32_t sum = __builtin_bswap32(static_cast<std::uint32_t>(crc32(0, begin, static_cast<unsigned>(length + 4))));
+    const std::uint32_t sum =
+        __builtin_bswap32(static_cast<std::uint32_t>(crc32(0, begin, static_cast<unsigned>(length + 4))));
     std::memcpy(file.data() + at + 8 + length, &sum, 4);
     at += length + 12;
   }
@@ -29,7 +30,8 @@ void repair_checksums(std::string& file) {
 
 void tandem::fuzz::read(std::string_view bytes) {
   static const std::string grey = encode_png(Tensor::from<std::uint8_t>({0, 50, 100, 150, 200, 250}, {2, 3, 1}));
-  static const std::string colours = encode_png(Tensor::from<std::uint8_t>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, {1, 3, 4}));
+  static const std::string colours =
+      encode_png(Tensor::from<std::uint8_t>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, {1, 3, 4}));
   if (bytes.empty()) return;
   const auto choice = static_cast<unsigned char>(bytes[0]);
   std::string file = damaged(choice & 1 ? grey : colours, bytes.substr(1));

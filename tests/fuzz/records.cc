@@ -8,6 +8,5 @@ void tandem::fuzz::read(std::string_view bytes) {
   const auto compression = static_cast<data::Compression>(static_cast<unsigned char>(bytes[0]) % 3);
   data::RecordReader reader(data::ByteFile(bytes.substr(1), "input", compression));
   std::string_view record;
-  while (reader.next(record)) {
-  }
+  while (reader.next(record)) {}
 }

@@ -14,7 +14,9 @@ namespace {
 
 using Body = std::function<Tensors(const Tensors&)>;
 
-Graph optimized(const Body& body, const Tensors& arguments) { return optimize(function(body).concrete(arguments)->graph()); }
+Graph optimized(const Body& body, const Tensors& arguments) {
+  return optimize(function(body).concrete(arguments)->graph());
+}
 
 std::vector<double> numbers(const Tensor& tensor) { return cast(tensor, DType::f64).to_vector<double>(); }
 
@@ -34,8 +36,9 @@ void expect_as_eager(const Body& body, const Tensors& arguments, double toleranc
     ASSERT_EQ(results[i].spec(), expected[i].spec());
     const auto got = numbers(results[i]), wanted = numbers(expected[i]);
     for (std::size_t k = 0; k < got.size(); ++k)
-      ASSERT_NEAR(got[k], wanted[k], tolerance * (1 + std::abs(wanted[k]))) << "result " << i << ", element " << k << " on " << device << "\n"
-                                                                           << optimized(body, arguments).to_string();
+      ASSERT_NEAR(got[k], wanted[k], tolerance * (1 + std::abs(wanted[k])))
+          << "result " << i << ", element " << k << " on " << device << "\n"
+          << optimized(body, arguments).to_string();
   }
 }
 
@@ -69,13 +72,16 @@ TEST(DevicesFusion, EveryReductionOverAnyAxesGivesWhatItsOpsGive) {
 TEST(DevicesFusion, ReductionsOfEveryDtypeGiveWhatTheirOpsGive) {
   for (const char* device : kDevices)
     for (const DType dtype : {DType::f64, DType::f16, DType::bf16, DType::i32, DType::i64}) {
-      // Of one sign: the ops one by one round to 16 bits in between, and sums that cancel would show it. Small enough for
-      // the sum of all to be a float16, whatever the numbers drawn.
+      // Of one sign: the ops one by one round to 16 bits in between, and sums that cancel would show it. Small enough
+      // for the sum of all to be a float16, whatever the numbers drawn.
       const Tensors x{cast(random_uniform({33, 129}, 1, 5), dtype), cast(random_uniform({129}, 1, 4), dtype)};
       const double tolerance = dtype == DType::f16 ? 2e-2 : dtype == DType::bf16 ? 1e-1 : 1e-9;
       for (const Ints& axes : {Ints{}, Ints{0}, Ints{1}})
-        expect_as_eager([&](const Tensors& a) { return Tensors{reduce_sum(a[0] * a[1] + a[1], axes), reduce_max(a[0] - a[1], axes)}; }, x,
-                        tolerance, device);
+        expect_as_eager(
+            [&](const Tensors& a) {
+              return Tensors{reduce_sum(a[0] * a[1] + a[1], axes), reduce_max(a[0] - a[1], axes)};
+            },
+            x, tolerance, device);
     }
 }
 
@@ -103,9 +109,12 @@ TEST(Fusion, AProductGoesOnWithItsBiasAndActivation) {
 TEST(Fusion, AProductGoesOnWithWhatFollowsItsReshape) {
   // The way back through Flatten: the gradient of the layer before it.
   const Tensors x{random_normal({8, 5}), random_normal({24, 5}), random_normal({8, 2, 3, 4})};
-  const Body body = [](const Tensors& v) { return Tensors{tanh(reshape(matmul(v[0], v[1], false, true), Shape({8, 2, 3, 4})) * v[2])}; };
+  const Body body = [](const Tensors& v) {
+    return Tensors{tanh(reshape(matmul(v[0], v[1], false, true), Shape({8, 2, 3, 4})) * v[2])};
+  };
   const Graph graph = optimized(body, x);
-  EXPECT_EQ(std::ranges::count_if(graph.nodes, [](const Node& node) { return !is_source(node) && !node.op->view; }), 1) << graph.to_string();
+  EXPECT_EQ(std::ranges::count_if(graph.nodes, [](const Node& node) { return !is_source(node) && !node.op->view; }), 1)
+      << graph.to_string();
   EXPECT_EQ(function(body)(x)[0].to_vector<float>(), body(x)[0].to_vector<float>());
   EXPECT_EQ(function(body)(x)[0].shape(), Shape({8, 2, 3, 4}));
 }
@@ -118,8 +127,11 @@ TEST(Fusion, AProductThatGoesOnWithAValueNobodyNeedsAnyMoreLiesWhereThatWas) {
     return f.concrete(x)->plan(nullptr)->arena_bytes();
   };
   const std::size_t whole = x[2].spec().bytes();
-  const auto larger = [](const Tensors& v, const Tensor& than) { return maximum(matmul(v[0], v[1], false, true), than); };
-  const std::size_t once = bytes_and_check([&](const Tensors& v) { return Tensors{reduce_max(larger(v, softmax(v[2])))}; });
+  const auto larger = [](const Tensors& v, const Tensor& than) {
+    return maximum(matmul(v[0], v[1], false, true), than);
+  };
+  const std::size_t once =
+      bytes_and_check([&](const Tensors& v) { return Tensors{reduce_max(larger(v, softmax(v[2])))}; });
   EXPECT_LT(once, 2 * whole);
   const std::size_t twice = bytes_and_check([&](const Tensors& v) {
     const Tensor first = softmax(v[2]);
@@ -141,27 +153,37 @@ TEST(Fusion, AReshapedProductReadByOthersStaysAsItIs) {
 TEST(DevicesFusion, WhatFollowsReshapedProductsGivesWhatItsOpsGive) {
   for (const char* device : kDevices)
     for (const std::int64_t rows : {3, 64, 70}) {
-      const Tensors x{random_normal({rows, 10}), random_normal({1300, 10}), random_normal({rows, 10, 130}), random_normal({130})};
+      const Tensors x{random_normal({rows, 10}), random_normal({1300, 10}), random_normal({rows, 10, 130}),
+                      random_normal({130})};
       const auto product = [](const Tensors& v) { return reshape(matmul(v[0], v[1], false, true), v[2].shape()); };
       expect_as_eager([&](const Tensors& v) { return Tensors{relu(product(v)) * v[2] - v[2]}; }, x, 1e-5, device);
       expect_as_eager([&](const Tensors& v) { return Tensors{bias_add(product(v) * v[2], v[3])}; }, x, 1e-5, device);
-      expect_as_eager([&](const Tensors& v) { return Tensors{where(greater(v[2], 0.0), product(v), v[2])}; }, x, 1e-5, device);
+      expect_as_eager([&](const Tensors& v) { return Tensors{where(greater(v[2], 0.0), product(v), v[2])}; }, x, 1e-5,
+                      device);
     }
 }
 
 TEST(Fusion, AProductReadByOthersStaysAsItIs) {
   const Tensors x{random_normal({8, 8}), random_normal({8, 8})};
-  const Graph graph = optimized([](const Tensors& v) {
-    const Tensor product = matmul(v[0], v[1]);
-    return Tensors{relu(product), matmul(product, v[0])};
-  }, x);
+  const Graph graph = optimized(
+      [](const Tensors& v) {
+        const Tensor product = matmul(v[0], v[1]);
+        return Tensors{relu(product), matmul(product, v[0])};
+      },
+      x);
   EXPECT_EQ(graph.op_count(), 3u) << graph.to_string();
 }
 
 TEST(DevicesFusion, WhatFollowsAProductGivesWhatItsOpsGive) {
   for (const char* device : kDevices)
-    for (const auto& [m, k, n] : {std::array<std::int64_t, 3>{1, 5, 1}, {33, 100, 10}, {64, 300, 70}, {5, 2100, 17}, {32, 784, 128}, {200, 0, 9}}) {
-      const Tensors x{random_normal({m, k}), random_normal({k, n}, 0, 0.1), random_normal({n}), random_normal({m, n}), random_normal({})};
+    for (const auto& [m, k, n] : {std::array<std::int64_t, 3>{1, 5, 1},
+                                  {33, 100, 10},
+                                  {64, 300, 70},
+                                  {5, 2100, 17},
+                                  {32, 784, 128},
+                                  {200, 0, 9}}) {
+      const Tensors x{random_normal({m, k}), random_normal({k, n}, 0, 0.1), random_normal({n}), random_normal({m, n}),
+                      random_normal({})};
       const auto check = [&](const Body& body) { expect_as_eager(body, x, 1e-4, device); };
       check([](const Tensors& v) { return Tensors{relu(bias_add(matmul(v[0], v[1]), v[2]))}; });
       check([](const Tensors& v) { return Tensors{gelu(matmul(v[0], v[1]) + v[2]) * v[3] - v[4]}; });
@@ -175,20 +197,29 @@ TEST(DevicesFusion, WhatFollowsAProductGivesWhatItsOpsGive) {
 
 TEST(DevicesFusion, WhatFollowsABatchOfProductsOrAConvolutionGivesWhatItsOpsGive) {
   for (const char* device : kDevices) {
-    const Tensors x{random_normal({3, 4, 20, 8}), random_normal({4, 8, 12}), random_normal({12}), random_normal({3, 4, 20, 12})};
+    const Tensors x{random_normal({3, 4, 20, 8}), random_normal({4, 8, 12}), random_normal({12}),
+                    random_normal({3, 4, 20, 12})};
     expect_as_eager([](const Tensors& v) { return Tensors{tanh(matmul(v[0], v[1]) + v[2]) * v[3]}; }, x, 1e-5, device);
-    const Tensors image{random_normal({5, 12, 11, 6}), random_normal({3, 3, 6, 10}), random_normal({10}), random_normal({3, 3, 3, 10})};
-    expect_as_eager([](const Tensors& v) { return Tensors{relu(bias_add(conv2d(v[0], v[1], {.padding = "same"}), v[2]))}; }, image, 1e-4, device);
-    expect_as_eager([](const Tensors& v) { return Tensors{gelu(bias_add(conv2d(v[0], v[3]), v[2]))}; }, image, 1e-4, device);  // two groups
+    const Tensors image{random_normal({5, 12, 11, 6}), random_normal({3, 3, 6, 10}), random_normal({10}),
+                        random_normal({3, 3, 3, 10})};
+    expect_as_eager(
+        [](const Tensors& v) { return Tensors{relu(bias_add(conv2d(v[0], v[1], {.padding = "same"}), v[2]))}; }, image,
+        1e-4, device);
+    expect_as_eager([](const Tensors& v) { return Tensors{gelu(bias_add(conv2d(v[0], v[3]), v[2]))}; }, image, 1e-4,
+                    device);  // two groups
   }
 }
 
 TEST(DevicesFusion, ProductsOfEveryFloatGoOn) {
   for (const char* device : kDevices)
     for (const DType dtype : {DType::f64, DType::f16, DType::bf16}) {
-      const Tensors x{cast(random_normal({17, 30}), dtype), cast(random_normal({30, 21}), dtype), cast(random_normal({21}), dtype)};
+      const Tensors x{cast(random_normal({17, 30}), dtype), cast(random_normal({30, 21}), dtype),
+                      cast(random_normal({21}), dtype)};
       expect_as_eager([](const Tensors& v) { return Tensors{relu(matmul(v[0], v[1]) + v[2])}; }, x,
-                      dtype == DType::f64 ? 1e-12 : dtype == DType::f16 ? 1e-2 : 8e-2, device);
+                      dtype == DType::f64   ? 1e-12
+                      : dtype == DType::f16 ? 1e-2
+                                            : 8e-2,
+                      device);
     }
 }
 
@@ -210,18 +241,22 @@ TEST(DevicesFusion, AValueReadByOthersTooIsStoredOnTheWay) {
 }
 
 TEST(DevicesFusion, GradientsOfFusedFunctionsAreThoseOfTheirOps) {
-  const Tensors x{random_normal({32, 20}), random_normal({20, 16}, 0, 0.3), random_normal({16}), random_normal({16, 4})};
-  for (Tensor (*activation)(const Tensor&) : {+[](const Tensor& t) { return relu(t); }, +[](const Tensor& t) { return tanh(t); },
-                                              +[](const Tensor& t) { return gelu(t); }, +[](const Tensor& t) { return sigmoid(t); }})
+  const Tensors x{random_normal({32, 20}), random_normal({20, 16}, 0, 0.3), random_normal({16}),
+                  random_normal({16, 4})};
+  for (Tensor (*activation)(const Tensor&) :
+       {+[](const Tensor& t) { return relu(t); }, +[](const Tensor& t) { return tanh(t); },
+        +[](const Tensor& t) { return gelu(t); }, +[](const Tensor& t) { return sigmoid(t); }})
     for (const char* device : kDevices)
-      expect_as_eager([activation](const Tensors& v) {
-        GradientTape tape;
-        for (const Tensor& one : v) tape.watch(one);
-        const Tensor loss = reduce_mean(square(matmul(activation(bias_add(matmul(v[0], v[1]), v[2])), v[3])));
-        Tensors results = tape.gradient(loss, v);
-        results.push_back(loss);
-        return results;
-      }, x, 1e-4, device);
+      expect_as_eager(
+          [activation](const Tensors& v) {
+            GradientTape tape;
+            for (const Tensor& one : v) tape.watch(one);
+            const Tensor loss = reduce_mean(square(matmul(activation(bias_add(matmul(v[0], v[1]), v[2])), v[3])));
+            Tensors results = tape.gradient(loss, v);
+            results.push_back(loss);
+            return results;
+          },
+          x, 1e-4, device);
 }
 
 TEST(Fusion, WhatAnUpdateOverwritesStaysInPlace) {
@@ -247,12 +282,15 @@ TEST(Fusion, RegionsThatStoreForOneAnotherDoNotWaitForEachOther) {
         [&](const Tensors& a) {
           Tensors left{a[0] + 1.0}, right{a[1] * 2.0};
           for (int k = 0; k < 3 * width; ++k) {
-            const Tensor &l = left[left.size() - 1], &r = right[right.size() > static_cast<std::size_t>(width) ? right.size() - 1 - static_cast<std::size_t>(width) : 0];
+            const Tensor &l = left[left.size() - 1], &r = right[right.size() > static_cast<std::size_t>(width)
+                                                                    ? right.size() - 1 - static_cast<std::size_t>(width)
+                                                                    : 0];
             left.push_back(l * 0.5 + r);
             right.push_back(right.back() + left[left.size() / 2] * 0.25);
           }
           Tensors out{reduce_sum(left.back()), right.back()};
-          for (std::size_t k = 0; k < left.size(); k += 2) out.push_back(gather(left[k], argmax(right[k], 0, DType::i32)));
+          for (std::size_t k = 0; k < left.size(); k += 2)
+            out.push_back(gather(left[k], argmax(right[k], 0, DType::i32)));
           return out;
         },
         x, 1e-5);

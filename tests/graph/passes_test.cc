@@ -25,7 +25,8 @@ Graph traced(F body, const Tensors& arguments) {
 }
 
 TEST(Passes, AChainOfElementwiseOpsBecomesOneNode) {
-  const Graph graph = optimize(traced([](const Tensors& a) { return tanh(a[0] * a[1] + 1.0) - exp(a[0]); }, {ones({8, 4}), ones({4})}));
+  const Graph graph =
+      optimize(traced([](const Tensors& a) { return tanh(a[0] * a[1] + 1.0) - exp(a[0]); }, {ones({8, 4}), ones({4})}));
   EXPECT_EQ(graph.op_count(), 1u) << graph.to_string();
 }
 
@@ -53,24 +54,28 @@ TEST(Passes, FusionKeepsTheBits) {
 }
 
 TEST(Passes, FoldComputesConstantsAndNothingElse) {
-  const Graph graph = optimize(traced([](const Tensors& a) { return a[0] + (Tensor(2.0) * Tensor(3.0) + Tensor(1.0)); }, {ones({2})}));
+  const Graph graph =
+      optimize(traced([](const Tensors& a) { return a[0] + (Tensor(2.0) * Tensor(3.0) + Tensor(1.0)); }, {ones({2})}));
   EXPECT_EQ(graph.op_count(), 1u) << graph.to_string();
 }
 
 TEST(Passes, RandomOpsAreNeitherFoldedNorMerged) {
-  const Graph graph = optimize(traced([](const Tensors& a) { return a[0] + random_normal({2}) * random_normal({2}); }, {ones({2})}));
+  const Graph graph =
+      optimize(traced([](const Tensors& a) { return a[0] + random_normal({2}) * random_normal({2}); }, {ones({2})}));
   std::size_t random = 0;
   for (const Node& node : graph.nodes) random += node.op->random;
   EXPECT_EQ(random, 2u) << graph.to_string();
 }
 
 TEST(Passes, NeutralOperandsAndCancellingTransposesGo) {
-  const Graph graph = optimize(traced([](const Tensors& a) { return transpose(transpose(a[0] * 1.0 + 0.0)); }, {ones({2, 3})}));
+  const Graph graph =
+      optimize(traced([](const Tensors& a) { return transpose(transpose(a[0] * 1.0 + 0.0)); }, {ones({2, 3})}));
   EXPECT_EQ(graph.op_count(), 0u) << graph.to_string();
 }
 
 TEST(Passes, ATransposeBecomesAFlagOfTheProduct) {
-  const Graph graph = optimize(traced([](const Tensors& a) { return matmul(transpose(a[0]), a[1]); }, {ones({3, 2}), ones({3, 4})}));
+  const Graph graph =
+      optimize(traced([](const Tensors& a) { return matmul(transpose(a[0]), a[1]); }, {ones({3, 2}), ones({3, 4})}));
   EXPECT_EQ(graph.op_count(), 1u) << graph.to_string();
 }
 
@@ -116,7 +121,8 @@ Tensors random_program(std::mt19937& random, const Tensors& arguments) {
 
 /// Traced, a random program gives what its ops give: sums in another order aside, the same.
 void expect_as_its_ops(unsigned seed, const char* device, std::string_view what) {
-  const Tensors arguments{random_normal({4, 6}), random_normal({1, 6}), random_normal({4, 6}), random_normal({6, 6}, 0, 0.4)};
+  const Tensors arguments{random_normal({4, 6}), random_normal({1, 6}), random_normal({4, 6}),
+                          random_normal({6, 6}, 0, 0.4)};
   const auto body = [seed](const Tensors& a) {
     std::mt19937 random(seed);
     return random_program(random, a);
@@ -126,7 +132,8 @@ void expect_as_its_ops(unsigned seed, const char* device, std::string_view what)
   for (std::size_t i = 0; i < results.size(); ++i) {
     const auto got = results[i].to_vector<float>(), wanted = expected[i].to_vector<float>();
     for (std::size_t k = 0; k < got.size(); ++k)
-      ASSERT_NEAR(got[k], wanted[k], 2e-5 * (1 + std::abs(wanted[k]))) << "seed " << seed << " on " << device << ", " << what;
+      ASSERT_NEAR(got[k], wanted[k], 2e-5 * (1 + std::abs(wanted[k])))
+          << "seed " << seed << " on " << device << ", " << what;
   }
 }
 

@@ -29,7 +29,8 @@ void expect_same_in_parts(const Graph& graph, const Tensors& arguments, std::vec
   const Graph split = split_rows(graph, region, parts);
   verify(split);
   const Graph small = optimize(split);
-  const Tensors expected = results(graph, arguments), found = results(split, arguments), after = results(small, arguments);
+  const Tensors expected = results(graph, arguments), found = results(split, arguments),
+                after = results(small, arguments);
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const auto a = expected[i].to_vector<float>(), b = found[i].to_vector<float>(), c = after[i].to_vector<float>();
     ASSERT_EQ(a.size(), b.size());
@@ -41,7 +42,8 @@ void expect_same_in_parts(const Graph& graph, const Tensors& arguments, std::vec
 }
 
 TEST(Split, ANetworkOfRowsGivesTheSameInParts) {
-  const Tensors arguments{random_normal({10, 8, 8, 2}), random_normal({3, 3, 2, 4}), random_normal({4}), random_normal({6 * 6 * 4, 5})};
+  const Tensors arguments{random_normal({10, 8, 8, 2}), random_normal({3, 3, 2, 4}), random_normal({4}),
+                          random_normal({6 * 6 * 4, 5})};
   const Graph graph = traced(arguments, [](const Tensors& t) {
     const Tensor features = relu(bias_add(conv2d(t[0], t[1]), t[2]));
     return Tensors{softmax(matmul(reshape(features, Ints{10, 6 * 6 * 4}), t[3]))};
@@ -53,7 +55,8 @@ TEST(Split, ANetworkOfRowsGivesTheSameInParts) {
 
 TEST(Split, BatchedMatmulsSplitBothOperandsAndShareABroadcastOne) {
   const Tensors arguments{random_normal({6, 3, 4}), random_normal({6, 4, 5}), random_normal({5, 2})};
-  expect_same_in_parts(traced(arguments, [](const Tensors& t) { return Tensors{matmul(matmul(t[0], t[1]), t[2])}; }), arguments, {4, 2});
+  expect_same_in_parts(traced(arguments, [](const Tensors& t) { return Tensors{matmul(matmul(t[0], t[1]), t[2])}; }),
+                       arguments, {4, 2});
 }
 
 TEST(Split, WhatMixesRowsReadsThemJoined) {
@@ -67,7 +70,8 @@ TEST(Split, WhatMixesRowsReadsThemJoined) {
 
 TEST(Split, ATransposedMatmulAndAReductionOverRowsAreInNoRegion) {
   const Tensors arguments{random_normal({4, 4}), random_normal({4, 4})};
-  const Graph graph = traced(arguments, [](const Tensors& t) { return Tensors{matmul(t[0], t[1], true), reduce_sum(t[0], {0})}; });
+  const Graph graph =
+      traced(arguments, [](const Tensors& t) { return Tensors{matmul(t[0], t[1], true), reduce_sum(t[0], {0})}; });
   EXPECT_TRUE(row_regions(graph).empty());
 }
 

@@ -11,7 +11,8 @@ TEST(RowCollector, TheValueOfTheOnlyBatchIsTheResult) {
   RowCollector rows(4);
   rows.add(Tensor::scalar(2.5f, DType::f32));
   EXPECT_EQ(rows.result().item<float>(), 2.5f);
-  EXPECT_NE(error_of([&] { rows.add(Tensor::scalar(1.5f, DType::f32)); }).find("one value for a whole batch"), std::string::npos);
+  EXPECT_NE(error_of([&] { rows.add(Tensor::scalar(1.5f, DType::f32)); }).find("one value for a whole batch"),
+            std::string::npos);
   EXPECT_EQ(rows.result().item<float>(), 2.5f);
 }
 

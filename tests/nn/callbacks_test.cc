@@ -17,7 +17,9 @@ struct Line {
   Tensor x = random_uniform({64, 1}, -1, 1), y = x * 2.0 + 1.0;
   Sequential model{{Dense(1)}};
   explicit Line(double rate = 0.1) {
-    model.compile({.optimizer_object = std::make_shared<Sgd>(SgdOptions{.learning_rate = rate}), .loss = "mse", .metrics = {"mae"}});
+    model.compile({.optimizer_object = std::make_shared<Sgd>(SgdOptions{.learning_rate = rate}),
+                   .loss = "mse",
+                   .metrics = {"mae"}});
   }
   History fit(FitOptions options) {
     options.verbose = 0;
@@ -44,7 +46,8 @@ TEST(Callbacks, EarlyStoppingEndsAndRestoresTheBest) {
 TEST(Callbacks, AMonitorThatIsMissingIsSaidOnce) {
   Line line;
   int warnings = 0;
-  const LogSink old = set_log_sink([&](const LogLine& entry) { warnings += entry.message.find("'val_loss'") != std::string_view::npos; });
+  const LogSink old = set_log_sink(
+      [&](const LogLine& entry) { warnings += entry.message.find("'val_loss'") != std::string_view::npos; });
   line.fit({.epochs = 3, .callbacks = {EarlyStopping()}});
   set_log_sink(old);
   EXPECT_EQ(warnings, 1);
@@ -54,9 +57,12 @@ TEST(Callbacks, AMonitorThatIsMissingIsSaidOnce) {
 TEST(Callbacks, CheckpointsFillInTheirNamesAndKeepTheLast) {
   const TemporaryFolder folder;
   Line line;
-  line.fit({.epochs = 4, .validation_split = 0.25, .callbacks = {ModelCheckpoint(folder.path("m-{epoch:02d}-{val_loss:.1f}.keras"), {.keep_last = 2})}});
+  line.fit({.epochs = 4,
+            .validation_split = 0.25,
+            .callbacks = {ModelCheckpoint(folder.path("m-{epoch:02d}-{val_loss:.1f}.keras"), {.keep_last = 2})}});
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder.path(""))) names.push_back(entry.path().filename().string());
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path("")))
+    names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
   ASSERT_EQ(names.size(), 2u);
   EXPECT_TRUE(names[0].starts_with("m-03-")) << names[0];
@@ -67,7 +73,9 @@ TEST(Callbacks, CheckpointsFillInTheirNamesAndKeepTheLast) {
 
 TEST(Callbacks, RatesAreSetAndReduced) {
   Line line(0.1);
-  const History history = line.fit({.epochs = 3, .callbacks = {LearningRateScheduler([](int epoch, double rate) { return epoch == 0 ? rate : rate / 2; })}});
+  const History history = line.fit({.epochs = 3, .callbacks = {LearningRateScheduler([](int epoch, double rate) {
+                                                   return epoch == 0 ? rate : rate / 2;
+                                                 })}});
   EXPECT_NEAR(history.at("learning_rate")[2], 0.025, 1e-9);
   Line flat(0.1);
   const CallbackRef constant = LambdaCallback({.on_epoch_end = [](int, Logs& logs) { logs["val_loss"] = 1; }});
@@ -90,7 +98,10 @@ TEST(Callbacks, NaNEndsTheTrainingAtItsStep) {
   Line line(1e30);
   std::int64_t batches = 0;
   const LogSink old = set_log_sink([](const LogLine&) {});
-  line.fit({.batch_size = 4, .epochs = 5, .callbacks = {LambdaCallback({.on_train_batch_end = [&](std::int64_t, const Logs&) { ++batches; }}), TerminateOnNaN()}});
+  line.fit({.batch_size = 4,
+            .epochs = 5,
+            .callbacks = {LambdaCallback({.on_train_batch_end = [&](std::int64_t, const Logs&) { ++batches; }}),
+                          TerminateOnNaN()}});
   set_log_sink(old);
   EXPECT_LT(batches, 16);
 }
@@ -104,17 +115,20 @@ TEST(Callbacks, AKilledTrainingGoesOnWhereItWas) {
   const CallbackRef kill = LambdaCallback({.on_epoch_begin = [](int epoch) {
     if (epoch == 2) throw Killed();
   }});
-  EXPECT_THROW(line.fit({.epochs = 5, .shuffle = false, .callbacks = {BackupAndRestore(folder.path("backup")), kill}}), Killed);
+  EXPECT_THROW(line.fit({.epochs = 5, .shuffle = false, .callbacks = {BackupAndRestore(folder.path("backup")), kill}}),
+               Killed);
   const float weight = line.model.variables()[0].value().data<float>()[0];
   Line again;
   again.x = line.x, again.y = line.y;
   std::vector<int> epochs;
-  again.fit({.epochs = 5, .shuffle = false, .callbacks = {BackupAndRestore(folder.path("backup")), LambdaCallback({.on_epoch_begin = [&](int epoch) {
-    if (epochs.empty()) {
-      EXPECT_FLOAT_EQ(again.model.variables()[0].value().data<float>()[0], weight);
-    }
-    epochs.push_back(epoch);
-  }})}});
+  again.fit({.epochs = 5,
+             .shuffle = false,
+             .callbacks = {BackupAndRestore(folder.path("backup")), LambdaCallback({.on_epoch_begin = [&](int epoch) {
+                             if (epochs.empty()) {
+                               EXPECT_FLOAT_EQ(again.model.variables()[0].value().data<float>()[0], weight);
+                             }
+                             epochs.push_back(epoch);
+                           }})}});
   EXPECT_EQ(epochs, (std::vector<int>{2, 3, 4}));
   EXPECT_EQ(again.model.optimizer()->iterations(), 10);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path("backup")));

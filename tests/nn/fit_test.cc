@@ -8,7 +8,9 @@ namespace tandem {
 namespace {
 
 Sequential& compiled(Sequential& model, const char* loss, std::vector<MetricConfig> metrics = {}) {
-  model.compile({.optimizer_object = std::make_shared<Sgd>(SgdOptions{.learning_rate = 0.1}), .loss = loss, .metrics = std::move(metrics)});
+  model.compile({.optimizer_object = std::make_shared<Sgd>(SgdOptions{.learning_rate = 0.1}),
+                 .loss = loss,
+                 .metrics = std::move(metrics)});
   return model;
 }
 
@@ -61,7 +63,11 @@ TEST(Fit, SingleStepsReturnTheirOwnMetrics) {
 
 TEST(Fit, RegularizersAddToTheLossAndShrinkTheWeights) {
   const Tensor x = ones({4, 2}), y = zeros({4, 1});
-  Sequential model({make_layer(LayerConfig("Dense").set("units", 1).set("use_bias", false).set("kernel_regularizer", std::string("l2")).set("kernel_initializer", std::string("ones")))});
+  Sequential model({make_layer(LayerConfig("Dense")
+                                   .set("units", 1)
+                                   .set("use_bias", false)
+                                   .set("kernel_regularizer", std::string("l2"))
+                                   .set("kernel_initializer", std::string("ones")))});
   compiled(model, "mse");
   EXPECT_NEAR(model.test_on_batch({x, y}).at("loss"), 4 + 0.01 * 2, 1e-6);
   model.train_on_batch({x, y});
@@ -73,7 +79,9 @@ TEST(Fit, BinaryLossesSkipTheSigmoid) {
   set_seed(2);
   const Tensor x = random_normal({200, 4}), y = cast(greater(reduce_sum(x, {1}, true), 0.0), DType::f32);
   Sequential model({Dense(8, "relu"), Dense(1, "sigmoid")});
-  model.compile({.optimizer_object = std::make_shared<Adam>(AdamOptions{.learning_rate = 0.02}), .loss = "binary_crossentropy", .metrics = {"accuracy", "mae"}});
+  model.compile({.optimizer_object = std::make_shared<Adam>(AdamOptions{.learning_rate = 0.02}),
+                 .loss = "binary_crossentropy",
+                 .metrics = {"accuracy", "mae"}});
   const History history = model.fit(x, y, {.epochs = 20, .verbose = 0});
   EXPECT_GT(history.at("accuracy").back(), 0.95);
   const Tensor p = model.predict(x);

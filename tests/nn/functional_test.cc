@@ -23,9 +23,13 @@ TEST(Functional, SymbolsKnowTheirShapes) {
 struct Towers {
   Symbol a = Input({6}, {.name = "a"}), b = Input({4}, {.name = "b"});
   LayerPtr shared = Dense(5, DenseOptions{.activation = "tanh", .name = "shared"});
-  Symbol left = shared(Dense(3, DenseOptions{.name = "left"})(a)), right = shared(Dense(3, DenseOptions{.name = "right"})(b));
+  Symbol left = shared(Dense(3, DenseOptions{.name = "left"})(a)),
+         right = shared(Dense(3, DenseOptions{.name = "right"})(b));
   Symbol both = Concatenate()({left, right});
-  Model model{{a, b}, {Dense(2, DenseOptions{.activation = "softmax", .name = "kind"})(both), Dense(1, DenseOptions{.name = "size"})(both)}, "towers"};
+  Model model{{a, b},
+              {Dense(2, DenseOptions{.activation = "softmax", .name = "kind"})(both),
+               Dense(1, DenseOptions{.name = "size"})(both)},
+              "towers"};
 };
 
 TEST(Functional, SeveralInputsAndOutputsAndASharedLayer) {
@@ -40,11 +44,16 @@ TEST(Functional, SeveralInputsAndOutputsAndASharedLayer) {
 TEST(Functional, TrainsSeveralOutputsWithLossesOfTheirOwn) {
   set_seed(1);
   Towers towers;
-  towers.model.compile({.optimizer = "adam", .losses = {"sparse_categorical_crossentropy", "mse"}, .loss_weights = {1, 0.5}, .metrics = {"mae"}});
+  towers.model.compile({.optimizer = "adam",
+                        .losses = {"sparse_categorical_crossentropy", "mse"},
+                        .loss_weights = {1, 0.5},
+                        .metrics = {"mae"}});
   EXPECT_THROW(towers.model.compile({.losses = {"mse"}}), Error);
   const Tensor a = random_normal({256, 6}), b = random_normal({256, 4});
   const Tensor kind = cast(greater(reduce_sum(a, {1}), 0.0), DType::i32), size = reduce_sum(b, {1}, true);
-  towers.model.compile({.optimizer_object = std::make_shared<Adam>(AdamOptions{.learning_rate = 0.02}), .losses = {"sparse_categorical_crossentropy", "mse"}, .loss_weights = {1, 0.5}});
+  towers.model.compile({.optimizer_object = std::make_shared<Adam>(AdamOptions{.learning_rate = 0.02}),
+                        .losses = {"sparse_categorical_crossentropy", "mse"},
+                        .loss_weights = {1, 0.5}});
   const History history = towers.model.fit(Samples({a, b}, {kind, size}), {.epochs = 30, .verbose = 0});
   EXPECT_LT(history.at("kind_loss").back(), 0.25);
   EXPECT_LT(history.at("size_loss").back(), 0.5);
@@ -68,7 +77,9 @@ TEST(Functional, BlocksOfSeveralKindsAreDrawnAndSaved) {
   const Symbol image = Input({8, 8, 4}, {.name = "image"}), words = Input({5, 6}, {.name = "words"});
   const Symbol block = ReLU()(Add()({Conv2D(4, {3, 3}, {.padding = "same"})(image), image}));
   const Symbol attended = LayerNormalization()(Add()({MultiHeadAttention(2, 3)({words, words}), words}));
-  Model model({image, words}, {Dense(3)(Concatenate()({GlobalAveragePooling2D()(block), GlobalAveragePooling1D()(attended), LSTM(4)(words)}))});
+  Model model(
+      {image, words},
+      {Dense(3)(Concatenate()({GlobalAveragePooling2D()(block), GlobalAveragePooling1D()(attended), LSTM(4)(words)}))});
   const Tensors inputs{random_normal({2, 8, 8, 4}), random_normal({2, 5, 6})};
   model.save(folder.path("blocks.keras"));
   const auto loaded = load_model(folder.path("blocks.keras"));

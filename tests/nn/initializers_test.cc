@@ -19,7 +19,8 @@ TEST(Initializers, VariancesAreKeras) {
   EXPECT_NEAR(deviation(read_initializer("\"he_normal\"")(shape)), std::sqrt(2.0 / 200), 1e-3);
   EXPECT_NEAR(deviation(read_initializer("\"LecunNormal\"")(shape)), std::sqrt(1.0 / 200), 1e-3);
   EXPECT_NEAR(largest(read_initializer("\"he_uniform\"")(Shape{3, 3, 16, 32})), std::sqrt(6.0 / (9 * 16)), 1e-3);
-  const Tensor cut = read_initializer(R"({"class_name": "TruncatedNormal", "config": {"mean": 1, "stddev": 0.5}})")(shape);
+  const Tensor cut =
+      read_initializer(R"({"class_name": "TruncatedNormal", "config": {"mean": 1, "stddev": 0.5}})")(shape);
   EXPECT_NEAR(reduce_mean(cut).item<double>(), 1, 1e-2);
   EXPECT_LE(largest(cut - 1.0), 1 + 1e-5);
 }
@@ -31,7 +32,8 @@ TEST(Initializers, OrthogonalRowsAndColumns) {
 }
 
 TEST(Initializers, LayersTakeThemFromTheirArguments) {
-  const LayerPtr layer = make_layer(LayerConfig::from_json("Dense", R"({"units": 2, "bias_initializer": {"class_name": "Constant", "config": {"value": 7}}})"));
+  const LayerPtr layer = make_layer(LayerConfig::from_json(
+      "Dense", R"({"units": 2, "bias_initializer": {"class_name": "Constant", "config": {"value": 7}}})"));
   layer->build({1, 3});
   EXPECT_EQ(layer->variables()[1].value().to_vector<float>(), (std::vector<float>{7, 7}));
   EXPECT_THROW(read_initializer("\"glorot\""), Error);

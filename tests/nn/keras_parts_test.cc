@@ -1,4 +1,5 @@
-// Losses, metrics, optimizers and schedules against what real Keras answered to the same cases (tests/python/keras_parts.py).
+// Losses, metrics, optimizers and schedules against what real Keras answered to the same cases
+// (tests/python/keras_parts.py).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -30,7 +31,8 @@ class Cases {
       for (const auto& [answer, shape] : shapes.items()) {
         std::size_t size = 1;
         for (const Json& one : shape) size *= one.get<std::size_t>();
-        answers_[name + "/" + answer] = {values.begin() + static_cast<std::ptrdiff_t>(at), values.begin() + static_cast<std::ptrdiff_t>(at + size)};
+        answers_[name + "/" + answer] = {values.begin() + static_cast<std::ptrdiff_t>(at),
+                                         values.begin() + static_cast<std::ptrdiff_t>(at + size)};
         at += size;
       }
   }
@@ -49,7 +51,8 @@ class Cases {
     const std::vector<float>& wanted = answers_.at(name);
     const std::vector<double> values = cast(got, DType::f64).to_vector<double>();
     ASSERT_EQ(values.size(), wanted.size()) << name;
-    for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], wanted[i], 1e-5 * std::max(1.0F, std::abs(wanted[i]))) << name << " [" << i << "]";
+    for (std::size_t i = 0; i < values.size(); ++i)
+      EXPECT_NEAR(values[i], wanted[i], 1e-5 * std::max(1.0F, std::abs(wanted[i]))) << name << " [" << i << "]";
   }
 
  private:
@@ -68,9 +71,11 @@ TEST(KerasParts, LossesReductionsWeightsAndGradientsAreKeras) {
     ASSERT_TRUE(config) << name;
     if (name == "loss/Huber_delta") config->arguments.delta = 0.3;  // Keras' configuration forgets it
     const LossRecord& record = find_loss(config->name);
-    const Tensor &y_true = cases().input(name + "/y_true"), &y_pred = cases().input(name + "/y_pred"), &weight = cases().input(name + "/weight");
+    const Tensor &y_true = cases().input(name + "/y_true"), &y_pred = cases().input(name + "/y_pred"),
+                 &weight = cases().input(name + "/weight");
     const LossValues values = record.values(y_true, y_pred, config->arguments);
-    if (cases().has_answer(name + "/none") && values.values.size() == 6) cases().expect_near(values.values, name + "/none");
+    if (cases().has_answer(name + "/none") && values.values.size() == 6)
+      cases().expect_near(values.values, name + "/none");
     for (const char* reduction : {"sum_over_batch_size", "sum", "mean", "mean_with_sample_weight"}) {
       cases().expect_near(reduced(values, {}, {}, reduction, 6, 6), text(name, "/", reduction));
       cases().expect_near(reduced(values, weight, {}, reduction, 6, 6), text(name, "/", reduction, "_weighted"));
@@ -89,11 +94,13 @@ TEST(KerasParts, LossesSurviveAFile) {
     ASSERT_TRUE(again) << name;
     EXPECT_EQ(loss_json(*again), loss_json(*config));
   }
-  EXPECT_EQ(loss_json({"CategoricalCrossentropy", {.label_smoothing = 0.1, .axis = {-1}}})["config"]["axis"], -1);  // as Keras has it
+  EXPECT_EQ(loss_json({"CategoricalCrossentropy", {.label_smoothing = 0.1, .axis = {-1}}})["config"]["axis"],
+            -1);  // as Keras has it
 }
 
 /// Those whose configuration in Keras 3.15 lacks the argument that the case is about, and is that of another case.
-const std::set<std::string> kForgetful{"BinaryAccuracy_threshold", "CosineSimilarity_axis", "TopKCategoricalAccuracy", "SparseTopKCategoricalAccuracy"};
+const std::set<std::string> kForgetful{"BinaryAccuracy_threshold", "CosineSimilarity_axis", "TopKCategoricalAccuracy",
+                                       "SparseTopKCategoricalAccuracy"};
 
 TEST(KerasParts, MetricsAddUpAsKerasAddsThemUp) {
   for (const std::string& name : cases().of("metric", kForgetful)) {
@@ -118,7 +125,8 @@ TEST(KerasParts, MetricsAddUpAsKerasAddsThemUp) {
 TEST(KerasParts, MetricsTakeTheArgumentsThatFilesForget) {
   const auto expect = [&](const std::string& name, const MetricConfig& config) {
     const MetricRef metric = make_metric(config);
-    metric->update(cases().input("metric/" + name + "/y_true_0"), {cases().input("metric/" + name + "/y_pred_0"), ""}, {});
+    metric->update(cases().input("metric/" + name + "/y_true_0"), {cases().input("metric/" + name + "/y_pred_0"), ""},
+                   {});
     cases().expect_near(metric->value(), "metric/" + name + "/after_1");
   };
   expect("BinaryAccuracy_threshold", {"BinaryAccuracy", {.threshold = 0.3}});
@@ -128,20 +136,25 @@ TEST(KerasParts, MetricsTakeTheArgumentsThatFilesForget) {
 }
 
 /// Not in C++.
-const std::set<std::string> kOtherOptimizers{"Lamb", "Adafactor", "Adafactor_large", "Muon", "Muon_plain", "MultiOptimizer", "LossScaleOptimizer"};
+const std::set<std::string> kOtherOptimizers{"Lamb",       "Adafactor",      "Adafactor_large",   "Muon",
+                                             "Muon_plain", "MultiOptimizer", "LossScaleOptimizer"};
 
 /// Five steps from the same start; `traced`: as parts of a plan.
 void compare_optimizer(const std::string& name, bool traced) {
   const Json& configuration = cases().configuration(name);
   const auto optimizer = read_optimizer(configuration["class_name"].get<std::string>(), configuration["config"].dump());
   ASSERT_TRUE(optimizer) << name;
-  const std::vector<Variable> variables{Variable(cases().input("optimizer/variable_0")), Variable(cases().input("optimizer/variable_1"))};
-  const Function step([&](const Tensors& gradients) -> Tensors {
-    optimizer->apply_gradients(variables, gradients);
-    return {gradients[0]};
-  }, FunctionOptions{.name = "optimizer step"});
+  const std::vector<Variable> variables{Variable(cases().input("optimizer/variable_0")),
+                                        Variable(cases().input("optimizer/variable_1"))};
+  const Function step(
+      [&](const Tensors& gradients) -> Tensors {
+        optimizer->apply_gradients(variables, gradients);
+        return {gradients[0]};
+      },
+      FunctionOptions{.name = "optimizer step"});
   for (int i = 0; i < 5; ++i) {
-    const Tensors gradients{cases().input(text("optimizer/gradient_", i, "_0")), cases().input(text("optimizer/gradient_", i, "_1"))};
+    const Tensors gradients{cases().input(text("optimizer/gradient_", i, "_0")),
+                            cases().input(text("optimizer/gradient_", i, "_1"))};
     if (traced) step.call(gradients);
     else optimizer->apply_gradients(variables, gradients);
   }
@@ -162,16 +175,20 @@ TEST(KerasParts, OptimizersStepAndKeepTheirStateAsKeras) {
 TEST(KerasParts, OptimizersGoOnFromASavedState) {
   for (const std::string& name : cases().of("optimizer", kOtherOptimizers)) {
     const Json& configuration = cases().configuration(name);
-    const auto make = [&] { return read_optimizer(configuration["class_name"].get<std::string>(), configuration["config"].dump()); };
+    const auto make = [&] {
+      return read_optimizer(configuration["class_name"].get<std::string>(), configuration["config"].dump());
+    };
     auto optimizer = make();
-    const std::vector<Variable> variables{Variable(cases().input("optimizer/variable_0")), Variable(cases().input("optimizer/variable_1"))};
+    const std::vector<Variable> variables{Variable(cases().input("optimizer/variable_0")),
+                                          Variable(cases().input("optimizer/variable_1"))};
     for (int i = 0; i < 5; ++i) {
       if (i == 3) {
         const auto next = make();
         next->set_state(variables, optimizer->state(variables));
         optimizer = next;
       }
-      optimizer->apply_gradients(variables, {cases().input(text("optimizer/gradient_", i, "_0")), cases().input(text("optimizer/gradient_", i, "_1"))});
+      optimizer->apply_gradients(variables, {cases().input(text("optimizer/gradient_", i, "_0")),
+                                             cases().input(text("optimizer/gradient_", i, "_1"))});
     }
     for (std::size_t i = 0; i < 2; ++i) cases().expect_near(variables[i], text(name, "/variable_", i));
     EXPECT_EQ(make()->arguments(), read_optimizer(make()->class_name(), make()->arguments())->arguments());
@@ -182,7 +199,8 @@ TEST(KerasParts, SchedulesAreKeras) {
   constexpr double kSteps[] = {0, 1, 2, 3, 5, 7, 10, 11, 17, 25, 26, 40, 100};
   for (const std::string& name : cases().of("schedule", {})) {
     const Json& configuration = cases().configuration(name);
-    const RateSchedule schedule = read_schedule(configuration["class_name"].get<std::string>(), configuration["config"].dump());
+    const RateSchedule schedule =
+        read_schedule(configuration["class_name"].get<std::string>(), configuration["config"].dump());
     ASSERT_TRUE(schedule) << name;
     Tensors rates;
     for (const double step : kSteps) rates.push_back(reshape(schedule->at(Tensor::scalar(step, DType::f64)), Shape{1}));

@@ -9,12 +9,18 @@
 namespace tandem {
 namespace {
 
-LayerPtr layer(const char* class_name, const char* arguments) { return make_layer(LayerConfig::from_json(class_name, arguments)); }
+LayerPtr layer(const char* class_name, const char* arguments) {
+  return make_layer(LayerConfig::from_json(class_name, arguments));
+}
 
 TEST(LayerCosts, ActivityIsAPartOfTheLoss) {
   const Tensor x = Tensor::from<float>({1, -2, 3, 4}, {2, 2});
-  for (const LayerPtr& costly : {layer("ActivityRegularization", R"({"name": "a", "l1": 0.5, "l2": 0.1})"),
-                                 layer("Activation", R"({"name": "a", "activation": "linear", "activity_regularizer": {"class_name": "L1L2", "config": {"l1": 0.5, "l2": 0.1}}})")}) {
+  for (
+      const LayerPtr& costly :
+      {layer("ActivityRegularization", R"({"name": "a", "l1": 0.5, "l2": 0.1})"),
+       layer(
+           "Activation",
+           R"({"name": "a", "activation": "linear", "activity_regularizer": {"class_name": "L1L2", "config": {"l1": 0.5, "l2": 0.1}}})")}) {
     Sequential model({costly});
     model.compile({.loss = "mse"});
     EXPECT_NEAR(model.evaluate(x, x).at("loss"), (0.5 * 10 + 0.1 * 30) / 2, 1e-6);  // a sample
@@ -43,7 +49,8 @@ TEST(LayerCosts, ALayerOfOnesOwnMayAddToTheLoss) {
 TEST(Constraints, HoldAfterEveryStep) {
   const auto trained = [](const char* constraint) {
     set_seed(4);
-    Sequential model({layer("Dense", text(R"({"name": "d", "units": 3, "kernel_constraint": )", constraint, "}").c_str())});
+    Sequential model(
+        {layer("Dense", text(R"({"name": "d", "units": 3, "kernel_constraint": )", constraint, "}").c_str())});
     model.compile({.optimizer = "sgd", .loss = "mse"});
     const Tensor x = random_normal({16, 4});
     for (int i = 0; i < 5; ++i) model.train_on_batch({x, ones({16, 3}) * 5.0});
@@ -51,10 +58,16 @@ TEST(Constraints, HoldAfterEveryStep) {
   };
   const auto norms = [](const Tensor& w) { return sqrt(reduce_sum(square(w), {0})).to_vector<float>(); };
   for (const float norm : norms(trained(R"("unit_norm")"))) EXPECT_NEAR(norm, 1, 1e-5);
-  for (const float norm : norms(trained(R"({"class_name": "MaxNorm", "config": {"max_value": 0.5, "axis": 0}})"))) EXPECT_LE(norm, 0.5 + 1e-5);
-  for (const float norm : norms(trained(R"({"class_name": "MinMaxNorm", "config": {"min_value": 0.2, "max_value": 0.3}})"))) EXPECT_TRUE(norm > 0.2 - 1e-5 && norm < 0.3 + 1e-5);
+  for (const float norm : norms(trained(R"({"class_name": "MaxNorm", "config": {"max_value": 0.5, "axis": 0}})")))
+    EXPECT_LE(norm, 0.5 + 1e-5);
+  for (const float norm :
+       norms(trained(R"({"class_name": "MinMaxNorm", "config": {"min_value": 0.2, "max_value": 0.3}})")))
+    EXPECT_TRUE(norm > 0.2 - 1e-5 && norm < 0.3 + 1e-5);
   for (const float weight : trained(R"("NonNeg")").to_vector<float>()) EXPECT_GE(weight, 0);
-  EXPECT_NE(error_of([&] { trained(R"("rising")"); }).find("unknown constraint 'rising'; the known ones are max_norm, min_max_norm, unit_norm, non_neg"), std::string::npos);
+  EXPECT_NE(error_of([&] {
+              trained(R"("rising")");
+            }).find("unknown constraint 'rising'; the known ones are max_norm, min_max_norm, unit_norm, non_neg"),
+            std::string::npos);
 }
 
 TEST(Stateful, ALayerGoesOnFromTheLastBatchUntilItIsReset) {
@@ -65,7 +78,8 @@ TEST(Stateful, ALayerGoesOnFromTheLastBatchUntilItIsReset) {
   kept->reset_state();
   const Tensor parts = concat({(*kept)(slice(x, {0, 0, 0}, {2, 3, 4})), (*kept)(slice(x, {0, 3, 0}, {2, 3, 4}))}, 1);
   for (std::size_t i = 0; i < 36; ++i) EXPECT_NEAR(parts.to_vector<float>()[i], all.to_vector<float>()[i], 1e-6);
-  EXPECT_NE(error_of([&] { (*kept)(random_normal({3, 6, 4})); }).find("every batch must have the same size"), std::string::npos);
+  EXPECT_NE(error_of([&] { (*kept)(random_normal({3, 6, 4})); }).find("every batch must have the same size"),
+            std::string::npos);
 }
 
 TEST(RecurrentDropout, DropsWhileTrainingOnly) {
@@ -81,7 +95,9 @@ TEST(RecurrentDropout, DropsWhileTrainingOnly) {
 
 TEST(SpectralNormalization, BringsTheLargestSingularValueToOne) {
   set_seed(7);
-  const LayerPtr layer_of_one = layer("SpectralNormalization", R"({"name": "s", "power_iterations": 30, "layer": {"class_name": "Dense", "config": {"name": "d", "units": 3}}})");
+  const LayerPtr layer_of_one = layer(
+      "SpectralNormalization",
+      R"({"name": "s", "power_iterations": 30, "layer": {"class_name": "Dense", "config": {"name": "d", "units": 3}}})");
   const Tensor x = random_normal({5, 4});
   (*layer_of_one)(x, true);
   const Tensor kernel = layer_of_one->children()[0].second->own_variables()[0];

@@ -54,7 +54,8 @@ class ModelFile : public testing::Test {
   void SetUp() override { std::filesystem::create_directories(folder_); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
   std::string path(const std::string& name) const { return folder_ / name; }
-  const std::filesystem::path folder_ = std::filesystem::temp_directory_path() / ("tandem_models_" + std::to_string(::getpid()));
+  const std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("tandem_models_" + std::to_string(::getpid()));
 };
 
 class KerasModel : public testing::TestWithParam<const char*> {};
@@ -64,19 +65,25 @@ TEST_P(KerasModel, PredictsWhatKerasPredicted) {
   const NamedTensors arrays = load_npz(kModels + GetParam() + "_io.npz");
   const Tensors expected = recorded(arrays, "y"), got = model->predict(recorded(arrays, "x"), 3);
   ASSERT_EQ(got.size(), expected.size());
-  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_LT(largest_difference(got[i], expected[i]), 1e-5) << "output " << i;
+  for (std::size_t i = 0; i < got.size(); ++i)
+    EXPECT_LT(largest_difference(got[i], expected[i]), 1e-5) << "output " << i;
 }
 
 TEST_P(KerasModel, SavedAndLoadedPredictsTheSame) {
-  const std::string path = std::filesystem::temp_directory_path() / (GetParam() + std::to_string(::getpid()) + ".keras");
+  const std::string path =
+      std::filesystem::temp_directory_path() / (GetParam() + std::to_string(::getpid()) + ".keras");
   load_model(kModels + GetParam() + ".keras")->save(path);
   const NamedTensors arrays = load_npz(kModels + GetParam() + "_io.npz");
   const Tensors expected = recorded(arrays, "y"), got = load_model(path)->predict(recorded(arrays, "x"));
   std::filesystem::remove(path);
-  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_LT(largest_difference(got[i], expected[i]), 1e-5) << "output " << i;
+  for (std::size_t i = 0; i < got.size(); ++i)
+    EXPECT_LT(largest_difference(got[i], expected[i]), 1e-5) << "output " << i;
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, KerasModel, testing::Values("two_towers", "recurrent", "small_resnet", "nested", "attention", "steps", "images", "volumes", "masks", "functions", "more_functions", "cells", "objectives", "channels_first", "scores", "inside"));
+INSTANTIATE_TEST_SUITE_P(Models, KerasModel,
+                         testing::Values("two_towers", "recurrent", "small_resnet", "nested", "attention", "steps",
+                                         "images", "volumes", "masks", "functions", "more_functions", "cells",
+                                         "objectives", "channels_first", "scores", "inside"));
 
 TEST_F(ModelFile, ModelsThatComputeInSixteenBitsPredictAndGoOnLearning) {
   for (const std::string name : {"mixed_bfloat16", "mixed_float16"}) {
@@ -108,7 +115,8 @@ TEST_F(ModelFile, LossesMetricsAndOptimizerOfAFileGoOnAsInKeras) {
   }
   for (int i = 0; i < 3; ++i) model->train_on_batch(samples);
   const Tensors expected = recorded(arrays, "z"), got = model->predict(recorded(arrays, "x"));
-  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_LT(largest_difference(got[i], expected[i]), 1e-5) << "output " << i;
+  for (std::size_t i = 0; i < got.size(); ++i)
+    EXPECT_LT(largest_difference(got[i], expected[i]), 1e-5) << "output " << i;
   CompileOptions others = *model->compile_options();
   others.optimizer_object = std::make_shared<Adagrad>(AdagradOptions{.learning_rate = 0.5, .step = {.use_ema = true}});
   model->compile(others);
@@ -141,7 +149,8 @@ TEST_F(ModelFile, AFrozenLayerOfALoadedModelDoesNotLearnAndStaysFrozenInItsFile)
   const Tensors before = model->get_weights();
   model->train_on_batch({arrays.at("x0"), random_uniform({8}, 0, 3, DType::i32)});
   const Tensors after = model->get_weights();
-  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(largest_difference(before[i], after[i]), 0) << i;  // kernel, gamma, beta and both statistics
+  for (std::size_t i = 0; i < 5; ++i)
+    EXPECT_EQ(largest_difference(before[i], after[i]), 0) << i;  // kernel, gamma, beta and both statistics
   EXPECT_GT(largest_difference(before.back(), after.back()), 0);
   model->save(path("frozen.keras"));
   EXPECT_EQ(load_model(path("frozen.keras"))->trainable_variables().size(), all - 3);
@@ -155,13 +164,16 @@ TEST_F(ModelFile, ACloneHasTheSameLayersAndVariablesOfItsOwn) {
   EXPECT_GT(largest_difference(clone->predict(x)[0], model->predict(x)[0]), 1e-3);
   clone->set_weights(model->get_weights());
   EXPECT_EQ(largest_difference(clone->predict(x)[0], model->predict(x)[0]), 0);
-  EXPECT_NE(message_of([&] { clone->set_weights({}); }).find("has 6 variables, but 0 values were given"), std::string::npos) << message_of([&] { clone->set_weights({}); });
+  EXPECT_NE(message_of([&] { clone->set_weights({}); }).find("has 6 variables, but 0 values were given"),
+            std::string::npos)
+      << message_of([&] { clone->set_weights({}); });
 }
 
 TEST_F(ModelFile, AModelThatBeginsWithWordsPredictsAndIsLoaded) {
   const Tensor texts = Tensor::from_strings({"one two", "", "two three two"}, {3, 1});
   for (const bool counts : {false, true}) {
-    LayerPtr words = counts ? make_layer(LayerConfig("TextVectorization").set("output_mode", std::string("count"))) : TextVectorization({}, 3);
+    LayerPtr words = counts ? make_layer(LayerConfig("TextVectorization").set("output_mode", std::string("count")))
+                            : TextVectorization({}, 3);
     adapt(words, Tensor::from_strings({"two one two"}, {1}));
     Sequential model({words, counts ? Dense(2) : Embedding(5, 2), Flatten(), Dense(1)});
     const Tensor y = model.predict(texts);
@@ -179,12 +191,14 @@ TEST_F(ModelFile, AVocabularyIsKeptInTheArchive) {
   EXPECT_EQ(places, (std::vector<std::int64_t>{2, 5, 4, 3, 0, 0}));  // mask, unknown, the, cat, sat, dog, a
   Sequential model({words});
   model.save(path("words.keras"));
-  EXPECT_EQ(load_zip(path("words.keras")).at("assets/layers/text_vectorization/vocabulary.txt"), "\n[UNK]\nthe\ncat\nsat\ndog\na");
+  EXPECT_EQ(load_zip(path("words.keras")).at("assets/layers/text_vectorization/vocabulary.txt"),
+            "\n[UNK]\nthe\ncat\nsat\ndog\na");
 }
 
 TEST_F(ModelFile, LayersInsideLayersAreReadFromOlderFiles) {
   const NamedTensors arrays = load_npz(kModels + "recurrent_io.npz");
-  EXPECT_LT(largest_difference(load_model(kModels + "recurrent_legacy.h5")->predict(arrays.at("x0")), arrays.at("y0")), 1e-5);
+  EXPECT_LT(largest_difference(load_model(kModels + "recurrent_legacy.h5")->predict(arrays.at("x0")), arrays.at("y0")),
+            1e-5);
 }
 
 TEST_F(ModelFile, ACompiledModelThatWasNeverFittedHasAnOptimizerWithoutState) {
@@ -194,7 +208,9 @@ TEST_F(ModelFile, ACompiledModelThatWasNeverFittedHasAnOptimizerWithoutState) {
 }
 
 TEST_F(ModelFile, OnlyStepsThatCountHaveALoss) {
-  Sequential model({make_layer(LayerConfig("Embedding").set("input_dim", 5).set("output_dim", 2).set("mask_zero", true)), LSTM(2, {.return_sequences = true})});
+  Sequential model(
+      {make_layer(LayerConfig("Embedding").set("input_dim", 5).set("output_dim", 2).set("mask_zero", true)),
+       LSTM(2, {.return_sequences = true})});
   model.compile({.loss = "mse"});
   const Tensor words = Tensor::from({1, 2, 0, 3, 0, 0}, {2, 3});  // three steps of six count
   const Tensor counts = cast(not_equal(words, zeros_like(words)), DType::f32), targets = random_normal({2, 3, 2});
@@ -218,7 +234,8 @@ TEST_F(ModelFile, TheSmallCnnIsReadFromAllOfKerasFormats) {
 
 TEST_F(ModelFile, AFileWrittenByHandWithTheLeastThatKerasNeedsIsRead) {
   const NamedTensors arrays = load_npz(kModels + "hand_made_min_io.npz");
-  EXPECT_LT(largest_difference(load_model(kModels + "hand_made_min.keras")->predict(arrays.at("x")), arrays.at("pred")), 1e-5);
+  EXPECT_LT(largest_difference(load_model(kModels + "hand_made_min.keras")->predict(arrays.at("x")), arrays.at("pred")),
+            1e-5);
 }
 
 TEST_F(ModelFile, OptimizerAndItsStateComeFromTheFileAndGoBack) {
@@ -246,10 +263,12 @@ TEST_F(ModelFile, StateThatIsNotUnderstoodIsKept) {
 
 TEST_F(ModelFile, AStackMadeHereIsSavedWithItsTrainingState) {
   set_seed(1);
-  Sequential model({Dense(8, "relu"), BatchNormalization(), Dropout(0.1), Dense(8, "tanh"), Dense(3, "softmax")}, "stack");
+  Sequential model({Dense(8, "relu"), BatchNormalization(), Dropout(0.1), Dense(8, "tanh"), Dense(3, "softmax")},
+                   "stack");
   model.compile({.loss = "sparse_categorical_crossentropy", .metrics = {"accuracy"}});
   const Tensor x = random_normal({64, 5}), y = random_uniform({64}, 0, 3, DType::i32);
-  EXPECT_NE(message_of([&] { model.save(path("early.keras")); }).find("save: layer 'dense' was never built"), std::string::npos);
+  EXPECT_NE(message_of([&] { model.save(path("early.keras")); }).find("save: layer 'dense' was never built"),
+            std::string::npos);
   model.fit(x, y, {.epochs = 2, .verbose = 0});
   model.save(path("stack.keras"));
 
@@ -277,8 +296,12 @@ TEST_F(ModelFile, ALayerOfOnesOwnIsSavedAndFoundByTheNameOfItsClass) {
   const Tensor y = model(x);
   model.save(path("own.keras"));
   const std::string message = message_of([&] { load_model(path("own.keras")); });
-  EXPECT_NE(message.find("own.keras: layer 'scale' is of the unknown class 'Scale'; give load_model a maker for it"), std::string::npos) << message;
-  const auto loaded = load_model(path("own.keras"), {.custom_layers = {{"Scale", [](const LayerConfig& config) { return std::make_shared<Scale>(config); }}}});
+  EXPECT_NE(message.find("own.keras: layer 'scale' is of the unknown class 'Scale'; give load_model a maker for it"),
+            std::string::npos)
+      << message;
+  const auto loaded = load_model(
+      path("own.keras"),
+      {.custom_layers = {{"Scale", [](const LayerConfig& config) { return std::make_shared<Scale>(config); }}}});
   EXPECT_EQ(largest_difference((*loaded)(x), y), 0);
 }
 
@@ -300,12 +323,19 @@ TEST_F(ModelFile, WrongFilesAreRefusedWithTheLayersName) {
   EXPECT_NE(error("no model").find("bad.keras: neither a .keras archive nor an HDF5 file"), std::string::npos);
   EXPECT_NE(error(zip_to_bytes({{"a", "b"}})).find("no entry 'config.json'"), std::string::npos);
   EXPECT_NE(error(zip_to_bytes({{"config.json", "{"}})).find("bad.keras, config.json: "), std::string::npos);
-  EXPECT_NE(error(zip_to_bytes({{"config.json", std::string(1000, '[')}})).find("nested more than 200 deep"), std::string::npos);
-  EXPECT_NE(error(changed("\"units\": 8", "\"units\": 9")).find("layer 'dense': variable 'kernel' has shape [100, 9], but a value of shape [100, 8] was given"), std::string::npos);
+  EXPECT_NE(error(zip_to_bytes({{"config.json", std::string(1000, '[')}})).find("nested more than 200 deep"),
+            std::string::npos);
+  EXPECT_NE(error(changed("\"units\": 8", "\"units\": 9"))
+                .find("layer 'dense': variable 'kernel' has shape [100, 9], but a value of shape [100, 8] was given"),
+            std::string::npos);
   // As large as a machine: refused by comparison with the file, never allocated.
-  EXPECT_NE(error(changed("\"units\": 8", "\"units\": 80000000000")).find("has shape [100, 80000000000]"), std::string::npos);
-  EXPECT_NE(error(changed("\"units\": 8", "\"units\": \"eight\"")).find("Dense layer 'dense': 'units' must be an integer, got \"eight\""), std::string::npos);
-  EXPECT_NE(error(changed("\"valid\"", "\"vaild\"")).find("Conv2D layer 'conv2d': unknown padding 'vaild'"), std::string::npos);
+  EXPECT_NE(error(changed("\"units\": 8", "\"units\": 80000000000")).find("has shape [100, 80000000000]"),
+            std::string::npos);
+  EXPECT_NE(error(changed("\"units\": 8", "\"units\": \"eight\""))
+                .find("Dense layer 'dense': 'units' must be an integer, got \"eight\""),
+            std::string::npos);
+  EXPECT_NE(error(changed("\"valid\"", "\"vaild\"")).find("Conv2D layer 'conv2d': unknown padding 'vaild'"),
+            std::string::npos);
 }
 
 TEST_F(ModelFile, WeightsThatDoNotFitChangeNothing) {

@@ -116,7 +116,8 @@ TEST(Optimizer, WeightDecayShrinksFirst) {
 TEST(Optimizer, GradientsAreLimited) {
   const auto step = [](const GradientLimits& limits) {
     const Variable a(zeros({2})), b(zeros({1}));
-    Sgd({.learning_rate = 1, .limits = limits}).apply_gradients({a, b}, {Tensor::from({3.f, 4.f}, {2}), Tensor::from({12.f}, {1})});
+    Sgd({.learning_rate = 1, .limits = limits})
+        .apply_gradients({a, b}, {Tensor::from({3.f, 4.f}, {2}), Tensor::from({12.f}, {1})});
     std::vector<float> moved = a.value().to_vector<float>();
     moved.push_back(b.value().data<float>()[0]);
     return moved;
@@ -132,14 +133,21 @@ TEST(Optimizer, GradientsAreLimited) {
 }
 
 TEST(LearningRateSchedules, FollowKerasFormulas) {
-  const auto at = [](const RateSchedule& schedule, double step) { return schedule->at(Tensor::scalar(step, DType::f64)).item<double>(); };
-  const RateSchedule exponential = ExponentialDecay({.initial_learning_rate = 0.1, .decay_steps = 10, .decay_rate = 0.5});
+  const auto at = [](const RateSchedule& schedule, double step) {
+    return schedule->at(Tensor::scalar(step, DType::f64)).item<double>();
+  };
+  const RateSchedule exponential =
+      ExponentialDecay({.initial_learning_rate = 0.1, .decay_steps = 10, .decay_rate = 0.5});
   EXPECT_NEAR(at(exponential, 15), 0.1 * std::pow(0.5, 1.5), 1e-12);
-  const RateSchedule stairs = ExponentialDecay({.initial_learning_rate = 0.1, .decay_steps = 10, .decay_rate = 0.5, .staircase = true});
+  const RateSchedule stairs =
+      ExponentialDecay({.initial_learning_rate = 0.1, .decay_steps = 10, .decay_rate = 0.5, .staircase = true});
   EXPECT_NEAR(at(stairs, 15), 0.05, 1e-12);
-  EXPECT_NEAR(at(PolynomialDecay({.initial_learning_rate = 1, .decay_steps = 10, .end_learning_rate = 0, .power = 2}), 5), 0.25, 1e-12);
+  EXPECT_NEAR(
+      at(PolynomialDecay({.initial_learning_rate = 1, .decay_steps = 10, .end_learning_rate = 0, .power = 2}), 5), 0.25,
+      1e-12);
   EXPECT_NEAR(at(InverseTimeDecay({.initial_learning_rate = 1, .decay_steps = 2, .decay_rate = 0.5}), 4), 0.5, 1e-12);
-  const RateSchedule cosine = CosineDecay({.initial_learning_rate = 0, .decay_steps = 10, .warmup_target = 1, .warmup_steps = 4});
+  const RateSchedule cosine =
+      CosineDecay({.initial_learning_rate = 0, .decay_steps = 10, .warmup_target = 1, .warmup_steps = 4});
   EXPECT_NEAR(at(cosine, 2), 0.5, 1e-12);
   EXPECT_NEAR(at(cosine, 9), 0.5, 1e-12);
   const RateSchedule pieces = PiecewiseConstantDecay({3, 6}, {1, 0.5, 0.1});
@@ -151,7 +159,8 @@ TEST(LearningRateSchedules, FollowKerasFormulas) {
 }
 
 TEST(Schedules, WhatAFileSaysWronglyIsNoSchedule) {
-  for (const char* arguments : {R"({"boundaries": "1, 2", "values": [1, 2]})", R"({"boundaries": [1], "values": [1, "two"]})", "[]", "{", "{}"})
+  for (const char* arguments :
+       {R"({"boundaries": "1, 2", "values": [1, 2]})", R"({"boundaries": [1], "values": [1, "two"]})", "[]", "{", "{}"})
     EXPECT_EQ(read_schedule("PiecewiseConstantDecay", arguments), nullptr) << arguments;
 }
 
@@ -166,7 +175,10 @@ TEST(LearningRateSchedules, DecideTheStep) {
 }
 
 TEST(Optimizer, ArgumentsSurviveAFile) {
-  const Adam adam({.learning_rate = ExponentialDecay({.initial_learning_rate = 0.1, .decay_steps = 10, .decay_rate = 0.5}), .beta_1 = 0.8, .limits = {.clipnorm = 2}});
+  const Adam adam(
+      {.learning_rate = ExponentialDecay({.initial_learning_rate = 0.1, .decay_steps = 10, .decay_rate = 0.5}),
+       .beta_1 = 0.8,
+       .limits = {.clipnorm = 2}});
   const auto again = read_optimizer(adam.class_name(), adam.arguments());
   ASSERT_TRUE(again);
   EXPECT_EQ(again->arguments(), adam.arguments());
@@ -186,7 +198,8 @@ TEST(Optimizer, ArgumentsThatMakeNoSenseAreRefused) {
 /// Three steps along a table of ones, of which the batch names row 0 twice.
 std::vector<float> table_after(Optimizer& optimizer) {
   const Variable table(ones({3, 1}));
-  const Tensor indices = Tensor::from({std::int64_t{0}, std::int64_t{0}, std::int64_t{1}}, {3}), weights = Tensor::from({1.f, 2.f, -3.f}, {3, 1});
+  const Tensor indices = Tensor::from({std::int64_t{0}, std::int64_t{0}, std::int64_t{1}}, {3}),
+               weights = Tensor::from({1.f, 2.f, -3.f}, {3, 1});
   for (int step = 0; step < 3; ++step) {
     GradientTape tape;
     const Tensor loss = reduce_sum(square(gather(table, indices)) * weights);
@@ -199,7 +212,8 @@ std::vector<float> table_after(Optimizer& optimizer) {
 
 void expect_table(Optimizer&& optimizer, const std::vector<float>& of_keras) {
   const std::vector<float> got = table_after(optimizer);
-  for (std::size_t i = 0; i < of_keras.size(); ++i) EXPECT_NEAR(got[i], of_keras[i], 2e-5) << optimizer.class_name() << ", row " << i;
+  for (std::size_t i = 0; i < of_keras.size(); ++i)
+    EXPECT_NEAR(got[i], of_keras[i], 2e-5) << optimizer.class_name() << ", row " << i;
 }
 
 /// The figures are those of Keras 3.15 on TensorFlow.

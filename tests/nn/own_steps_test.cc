@@ -12,7 +12,8 @@ namespace {
 
 Tensor numbers(const Shape& shape, double scale = 1) {
   std::vector<float> values;
-  for (std::int64_t i = 0; i < shape.elements(); ++i) values.push_back(static_cast<float>(scale * (static_cast<double>(i * 7 % 11) - 5) / 5));
+  for (std::int64_t i = 0; i < shape.elements(); ++i)
+    values.push_back(static_cast<float>(scale * (static_cast<double>(i * 7 % 11) - 5) / 5));
   return Tensor::from(values, shape);
 }
 
@@ -46,7 +47,8 @@ TEST(OwnModel, LearnsPredictsAndKeepsItsWeightsInAFile) {
   const History history = model.fit(samples, {.batch_size = 4, .epochs = 20, .verbose = 0, .shuffle = false});
   EXPECT_LT(history.at("loss").back(), history.at("loss").front());
   EXPECT_EQ(model.count_params(), 3 * 4 + 4 + 4 + 1);
-  const std::string path = std::filesystem::temp_directory_path() / ("own_model_" + std::to_string(::getpid()) + ".weights.h5");
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("own_model_" + std::to_string(::getpid()) + ".weights.h5");
   model.save_weights(path);
   Twins other;
   other(samples.x);
@@ -105,7 +107,9 @@ TEST(OwnSteps, ATrainStepWrittenOutDoesWhatTheUsualOneDoes) {
 }
 
 struct Halved : Line {
-  Tensor compute_loss(const Batch& batch, const Outputs& outputs) override { return Line::compute_loss(batch, outputs) * 0.5; }
+  Tensor compute_loss(const Batch& batch, const Outputs& outputs) override {
+    return Line::compute_loss(batch, outputs) * 0.5;
+  }
   Tensors predict_step(const Tensors& inputs) override { return {Line::predict_step(inputs)[0] + 100.0}; }
 };
 
@@ -118,8 +122,10 @@ TEST(OwnSteps, ALossAndAPredictionOfOnesOwnAreUsed) {
     start_alike(*model);
     model->compile({.optimizer = "sgd", .loss = "mse"});
   }
-  EXPECT_FLOAT_EQ(static_cast<float>(own.evaluate(x, y).at("loss")), static_cast<float>(usual.evaluate(x, y).at("loss") / 2));
-  EXPECT_FLOAT_EQ(static_cast<float>(own.train_on_batch({x, y}).at("loss")), static_cast<float>(usual.train_on_batch({x, y}).at("loss") / 2));
+  EXPECT_FLOAT_EQ(static_cast<float>(own.evaluate(x, y).at("loss")),
+                  static_cast<float>(usual.evaluate(x, y).at("loss") / 2));
+  EXPECT_FLOAT_EQ(static_cast<float>(own.train_on_batch({x, y}).at("loss")),
+                  static_cast<float>(usual.train_on_batch({x, y}).at("loss") / 2));
   EXPECT_GT(own.predict(x).to_vector<float>()[0], 50);
 }
 
@@ -156,13 +162,20 @@ TEST(RunEagerly, StepsOpByOpGiveTheSame) {
 TEST(OwnObjectives, FunctionsAndClassesStandBesideNames) {
   struct Count : Metric {
     Count() : Metric("count") {}
-    void update(const Tensor& y_true, const Prediction&, const Tensor&) override { sum("seen").assign_add(Tensor(static_cast<float>(y_true.shape()[0]))); }
+    void update(const Tensor& y_true, const Prediction&, const Tensor&) override {
+      sum("seen").assign_add(Tensor(static_cast<float>(y_true.shape()[0])));
+    }
     Tensor value() const override { return total("seen"); }
   };
   const Tensor x = numbers({8, 3}), y = numbers({8, 1});
   Sequential model({Dense(1)});
-  const auto distance = [](const Tensor& y_true, const Tensor& y_pred) { return reduce_mean(abs(y_true - y_pred), {-1}); };
-  model.compile({.optimizer = "sgd", .loss = distance, .metrics = {"mae", MetricConfig::mean_of("own", distance), MetricConfig::made_by("rows", [] { return std::make_unique<Count>(); })}});
+  const auto distance = [](const Tensor& y_true, const Tensor& y_pred) {
+    return reduce_mean(abs(y_true - y_pred), {-1});
+  };
+  model.compile({.optimizer = "sgd",
+                 .loss = distance,
+                 .metrics = {"mae", MetricConfig::mean_of("own", distance),
+                             MetricConfig::made_by("rows", [] { return std::make_unique<Count>(); })}});
   const Logs logs = model.evaluate(x, y, 3);
   EXPECT_FLOAT_EQ(static_cast<float>(logs.at("loss")), static_cast<float>(logs.at("mae")));
   EXPECT_FLOAT_EQ(static_cast<float>(logs.at("own")), static_cast<float>(logs.at("mae")));
@@ -174,7 +187,14 @@ TEST(FitOptions, AnEpochMayBeShorterAndValidationRarer) {
   Sequential model({Dense(1)});
   model.compile({.optimizer = "sgd", .loss = "mse"});
   const Dataset checks = Dataset::from_tensor_slices(Value::tuple({x, y})).batch(6);
-  const History history = model.fit(x, y, {.batch_size = 2, .epochs = 4, .verbose = 0, .steps_per_epoch = 3, .validation_dataset = checks, .validation_steps = 1, .validation_freq = 2});
+  const History history = model.fit(x, y,
+                                    {.batch_size = 2,
+                                     .epochs = 4,
+                                     .verbose = 0,
+                                     .steps_per_epoch = 3,
+                                     .validation_dataset = checks,
+                                     .validation_steps = 1,
+                                     .validation_freq = 2});
   EXPECT_EQ(model.optimizer()->iterations(), 12);
   EXPECT_EQ(history.at("loss").size(), 4u);
   EXPECT_EQ(history.at("val_loss").size(), 2u);
@@ -191,7 +211,10 @@ TEST(FitOptions, ClassWeightsCountInDatasetsToo) {
     start_alike(model);
     model.compile({.optimizer = "sgd", .loss = "sparse_categorical_crossentropy"});
     const FitOptions options{.batch_size = 4, .epochs = 2, .verbose = 0, .shuffle = false, .class_weight = by_class};
-    losses.push_back((arrays ? model.fit(x, y, options) : model.fit(Dataset::from_tensor_slices(Value::tuple({x, y})).batch(4), options)).at("loss").back());
+    losses.push_back((arrays ? model.fit(x, y, options)
+                             : model.fit(Dataset::from_tensor_slices(Value::tuple({x, y})).batch(4), options))
+                         .at("loss")
+                         .back());
   }
   EXPECT_NEAR(losses[0], losses[1], 1e-6);
 }

@@ -33,7 +33,8 @@ struct PlainStep {
     for (int i = 0; i < n; ++i) {
       for (int j = 0; j < hidden; ++j) {
         double sum = at(b1, j);
-        for (int k = 0; k < in; ++k) sum += static_cast<double>(x[static_cast<std::size_t>(i * in + k)]) * at(w1, k * hidden + j);
+        for (int k = 0; k < in; ++k)
+          sum += static_cast<double>(x[static_cast<std::size_t>(i * in + k)]) * at(w1, k * hidden + j);
         at(h, i * hidden + j) = std::max(sum, 0.0);
       }
       double total = 0;
@@ -59,7 +60,8 @@ struct PlainStep {
       for (int j = 0; j < hidden; ++j) {
         if (at(h, i * hidden + j) <= 0) continue;
         at(db1, j) += at(dh, j);
-        for (int k = 0; k < in; ++k) at(dw1, k * hidden + j) += static_cast<double>(x[static_cast<std::size_t>(i * in + k)]) * at(dh, j);
+        for (int k = 0; k < in; ++k)
+          at(dw1, k * hidden + j) += static_cast<double>(x[static_cast<std::size_t>(i * in + k)]) * at(dh, j);
       }
     }
     for (auto [value, grad] : {std::pair(&w1, &dw1), {&b1, &db1}, {&w2, &dw2}, {&b2, &db2}})
@@ -78,23 +80,28 @@ void expect_steps_as_written_out(const char* device) {
   Sequential model({Dense(16, "relu"), Dense(10, "softmax")});
   model(slice(data.x, {0, 0}, {1, 20}));  // builds
   model.compile({.optimizer_object = std::make_shared<Sgd>(SgdOptions{.learning_rate = 0.1}),
-                 .loss = "sparse_categorical_crossentropy", .metrics = {"accuracy"}});
+                 .loss = "sparse_categorical_crossentropy",
+                 .metrics = {"accuracy"}});
   const auto variables = model.variables();
-  PlainStep plain{doubles(variables[0]), doubles(variables[1]), doubles(variables[2]), doubles(variables[3]), 20, 16, 10};
+  PlainStep plain{
+      doubles(variables[0]), doubles(variables[1]), doubles(variables[2]), doubles(variables[3]), 20, 16, 10};
   DeviceScope scope(device);
   const auto x = data.x.to_vector<float>();
   const auto y = data.y.to_vector<std::int32_t>();
   for (int epoch = 0; epoch < 3; ++epoch) {
     double wanted = 0;
     for (int batch = 0; batch < 3; ++batch)
-      wanted += plain.run({x.begin() + batch * 640, x.begin() + (batch + 1) * 640}, {y.begin() + batch * 32, y.begin() + (batch + 1) * 32}, 0.1) / 3;
+      wanted += plain.run({x.begin() + batch * 640, x.begin() + (batch + 1) * 640},
+                          {y.begin() + batch * 32, y.begin() + (batch + 1) * 32}, 0.1) /
+                3;
     const History history = model.fit(data.x, data.y, {.verbose = 0, .shuffle = false});
     EXPECT_NEAR(history.at("loss")[0], wanted, 1e-5 * wanted) << device;
   }
   for (int k = 0; k < 4; ++k) {
     const auto got = doubles(variables[static_cast<std::size_t>(k)]);
     const auto& wanted = *std::array{&plain.w1, &plain.b1, &plain.w2, &plain.b2}[static_cast<std::size_t>(k)];
-    for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], wanted[i], 2e-6 + 1e-5 * std::abs(wanted[i])) << device;
+    for (std::size_t i = 0; i < got.size(); ++i)
+      ASSERT_NEAR(got[i], wanted[i], 2e-6 + 1e-5 * std::abs(wanted[i])) << device;
   }
 }
 
@@ -156,7 +163,7 @@ TEST(Sequential, MistakesAreNamed) {
   model.fit(ones({4, 2}), zeros({4}, DType::i32), {.verbose = 0});
   const auto before = model.variables()[0].value().to_vector<float>();
   EXPECT_THROW(model.fit(ones({4, 3}), zeros({4}, DType::i32), {.verbose = 0}), Error);            // other width
-  EXPECT_THROW(model.fit(ones({4, 2}), fill({4}, 7, DType::i32), {.verbose = 0}), Error);          // label out of range
+  EXPECT_THROW(model.fit(ones({4, 2}), fill({4}, 7, DType::i32), {.verbose = 0}), Error);  // label out of range
   EXPECT_EQ(model.variables()[0].value().to_vector<float>(), before);
 }
 

@@ -30,14 +30,16 @@ inline double scale_of(const Tensor& tensor) {
 }
 
 /// `least`: what the error is relative to where all values are smaller, because larger ones cancelled in them.
-inline void expect_close(const Tensor& got, const Tensor& expected, double allowed, const std::string& what, double least = 1e-3) {
+inline void expect_close(const Tensor& got, const Tensor& expected, double allowed, const std::string& what,
+                         double least = 1e-3) {
   ASSERT_EQ(got.spec(), expected.spec()) << what;
   const double scale = scale_of(expected);
   for (std::int64_t i = 0; i < expected.size(); ++i) {
     const double a = value_at(got, i), b = value_at(expected, i);
     if (std::isnan(a) && std::isnan(b)) continue;
     if (a == b) continue;
-    ASSERT_LE(std::abs(a - b), allowed * std::max(scale, least)) << what << ", element " << i << ": " << a << " != " << b;
+    ASSERT_LE(std::abs(a - b), allowed * std::max(scale, least))
+        << what << ", element " << i << ": " << a << " != " << b;
   }
 }
 

@@ -78,7 +78,8 @@ TEST_P(Conformance, EveryKernelAgreesWithTheReference) {
         const Tensors got = call.run(kernel, op, sample.attrs);
         ++compared;
         for (std::size_t k = 0; k < got.size(); ++k)
-          expect_close(got[k], expected[k], op.random ? 0 : tolerance(got[k].dtype()), describe(op, sample, kernel.name));
+          expect_close(got[k], expected[k], op.random ? 0 : tolerance(got[k].dtype()),
+                       describe(op, sample, kernel.name));
         if (HasFatalFailure()) return;
       }
     }
@@ -109,8 +110,8 @@ INSTANTIATE_TEST_SUITE_P(Ops, Conformance, ::testing::ValuesIn(runnable_ops()), 
 
 // --- Gradients and gradients of gradients, in f64, against central differences. ---
 
-/// Whose gradient is not the derivative by each input: stop_gradient's is none, and these take what the forward op kept beside
-/// what it follows from. They are checked as gradients of the forward op's gradient.
+/// Whose gradient is not the derivative by each input: stop_gradient's is none, and these take what the forward op kept
+/// beside what it follows from. They are checked as gradients of the forward op's gradient.
 bool has_derivative(const OpDef& op) {
   static constexpr std::string_view kOthers[] = {"stop_gradient", "dot_product_attention_grad", "gru_grad",
                                                  "simple_rnn_grad", "max_pool2d_grad"};

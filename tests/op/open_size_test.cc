@@ -32,7 +32,9 @@ TEST_F(SizeParts, AreThoseOfTheSizesThatCome) {
       for (const std::int64_t rest : {-5, 0, 1, 4}) {
         notes_ = {};
         const std::int64_t part = floor_of_sizes(times * n_ + rest, divisor);
-        for (std::int64_t n = 1; n < 12; ++n) EXPECT_EQ(at(part, n), floor_of(times * n + rest, divisor)) << times << "n + " << rest << " / " << divisor << ", n = " << n;
+        for (std::int64_t n = 1; n < 12; ++n)
+          EXPECT_EQ(at(part, n), floor_of(times * n + rest, divisor))
+              << times << "n + " << rest << " / " << divisor << ", n = " << n;
       }
 }
 
@@ -46,7 +48,8 @@ TEST_F(SizeParts, OfTheSameSizeAreTheSame) {
 }
 
 TEST_F(SizeParts, OfPartsAndOfOtherSizesAreKeptApart) {
-  const std::int64_t half = floor_of_sizes(n_, 2), quarter = floor_of_sizes(half, 2), third = floor_of_sizes(m_, 3), both = floor_of_sizes(n_ + m_, 4);
+  const std::int64_t half = floor_of_sizes(n_, 2), quarter = floor_of_sizes(half, 2), third = floor_of_sizes(m_, 3),
+                     both = floor_of_sizes(n_ + m_, 4);
   for (std::int64_t n = 1; n < 10; ++n)
     for (std::int64_t m = 1; m < 10; ++m) {
       EXPECT_EQ(at(half, n, m), n / 2);
@@ -58,7 +61,8 @@ TEST_F(SizeParts, OfPartsAndOfOtherSizesAreKeptApart) {
 }
 
 TEST_F(SizeParts, AreNoMoreThanThereAreNumbersFor) {
-  for (std::int64_t divisor = 2; divisor < 2 + static_cast<std::int64_t>(kMostSizeParts); ++divisor) floor_of_sizes(n_, divisor);
+  for (std::int64_t divisor = 2; divisor < 2 + static_cast<std::int64_t>(kMostSizeParts); ++divisor)
+    floor_of_sizes(n_, divisor);
   EXPECT_NE(error_of([&] { floor_of_sizes(n_, 50); }).find("different parts of open sizes"), std::string::npos);
   EXPECT_EQ(at(floor_of_sizes(n_, 3), 8), 2);
 }

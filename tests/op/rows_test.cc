@@ -1,5 +1,5 @@
-// Kernels that make some rows at a time, from the list of ops: the rows have the bits they have in the whole, and of what a kernel
-// says it reads row by row no other row is read.
+// Kernels that make some rows at a time, from the list of ops: the rows have the bits they have in the whole, and of
+// what a kernel says it reads row by row no other row is read.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -33,7 +33,9 @@ struct Trial {
       if (!kernel && (!one.supports || one.supports(call))) kernel = one.prepare(call);
   }
 
-  static std::size_t row_bytes(const TensorSpec& spec, std::int64_t rows) { return spec.bytes() / static_cast<std::size_t>(rows); }
+  static std::size_t row_bytes(const TensorSpec& spec, std::int64_t rows) {
+    return spec.bytes() / static_cast<std::size_t>(rows);
+  }
 
   /// All outputs after `run(args)`, the inputs as `change` leaves them.
   template <class Change, class Run>
@@ -67,7 +69,8 @@ void expect_rows_of_the_whole(const Trial& trial, const RowKernel& rows, const s
         ASSERT_EQ(trial.inputs[i].shape()[0], count) << trial.op.name << ": input " << i << " has other rows";
         const std::size_t row = Trial::row_bytes(trial.inputs[i].spec(), count);
         std::memset(inputs[i].data(), 0x7F, row * static_cast<std::size_t>(range.begin));
-        std::memset(inputs[i].data() + row * static_cast<std::size_t>(range.end), 0x7F, row * static_cast<std::size_t>(count - range.end));
+        std::memset(inputs[i].data() + row * static_cast<std::size_t>(range.end), 0x7F,
+                    row * static_cast<std::size_t>(count - range.end));
       }
     };
     const Bytes part = trial.outputs(spoil_others, [&](const KernelArgs& args) { cut->run(args, range); });
@@ -75,8 +78,10 @@ void expect_rows_of_the_whole(const Trial& trial, const RowKernel& rows, const s
       ASSERT_EQ(trial.out[k].shape()[0], count) << trial.op.name << ": result " << k << " has other rows";
       const std::size_t row = Trial::row_bytes(trial.out[k].spec, count);
       for (std::size_t b = 0; b < part[k].size(); ++b) {
-        const bool inside = b >= row * static_cast<std::size_t>(range.begin) && b < row * static_cast<std::size_t>(range.end);
-        ASSERT_EQ(part[k][b], inside ? whole[k][b] : '\x5A') << trial.op.name << ", result " << k << ", byte " << b << ", rows " << range.begin << " to " << range.end;
+        const bool inside =
+            b >= row * static_cast<std::size_t>(range.begin) && b < row * static_cast<std::size_t>(range.end);
+        ASSERT_EQ(part[k][b], inside ? whole[k][b] : '\x5A')
+            << trial.op.name << ", result " << k << ", byte " << b << ", rows " << range.begin << " to " << range.end;
       }
     }
   }
@@ -105,13 +110,15 @@ std::vector<const OpDef*> ops_with_kernels() {
   return ops;
 }
 
-INSTANTIATE_TEST_SUITE_P(Ops, Rows, ::testing::ValuesIn(ops_with_kernels()), [](const auto& info) { return std::string(info.param->name); });
+INSTANTIATE_TEST_SUITE_P(Ops, Rows, ::testing::ValuesIn(ops_with_kernels()),
+                         [](const auto& info) { return std::string(info.param->name); });
 
 // --- What samples of ops do not have: products as large as those that tiles serve ---
 
 TEST(RowsOfProducts, MadeInPartsHaveTheBitsOfTheWhole) {
   for (bool transpose_a : {false, true})
-    for (const auto& [m, k, n] : {std::array<std::int64_t, 3>{32, 100, 64}, {100, 32, 64}, {37, 50, 70}, {64, 64, 16}}) {
+    for (const auto& [m, k, n] :
+         {std::array<std::int64_t, 3>{32, 100, 64}, {100, 32, 64}, {37, 50, 70}, {64, 64, 16}}) {
       const SampleInput a{.spec = {DType::f32, transpose_a ? Shape({k, m}) : Shape({m, k})}, .values = {-1, 1}};
       const SampleInput b{.spec = {DType::f32, Shape({k, n})}, .values = {-1, 1}};
       const OpSample sample{.inputs = {a, b}, .attrs = make_attrs(matmul_op, transpose_a, false)};

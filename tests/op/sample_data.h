@@ -34,8 +34,11 @@ inline Tensor random_tensor(const SampleInput& input, std::mt19937& engine) {
     using T = typename decltype(tag)::type;
     auto* out = static_cast<T*>(tensor.impl()->storage->address());
     for (std::int64_t i = 0; i < spec.shape().elements(); ++i) {
-      double value = input.shares ? shares[static_cast<std::size_t>(i)] : is_floating(spec.dtype()) ? real(engine) : std::floor(real(engine));
-      if (input.diagonal != 0 && i / spec.shape()[-1] % spec.shape()[-2] == i % spec.shape()[-1]) value += input.diagonal;
+      double value = input.shares                ? shares[static_cast<std::size_t>(i)]
+                     : is_floating(spec.dtype()) ? real(engine)
+                                                 : std::floor(real(engine));
+      if (input.diagonal != 0 && i / spec.shape()[-1] % spec.shape()[-2] == i % spec.shape()[-1])
+        value += input.diagonal;
       if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) out[i] = T(static_cast<float>(value));
       else if constexpr (std::is_same_v<T, bool>) out[i] = value >= 1;
       else out[i] = static_cast<T>(value);
@@ -56,7 +59,8 @@ inline double value_at(const Tensor& tensor, std::int64_t i) {
   return visit_dtype(tensor.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T value = static_cast<const T*>(tensor.raw_data())[i];
-    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return static_cast<double>(static_cast<float>(value));
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+      return static_cast<double>(static_cast<float>(value));
     else return static_cast<double>(value);
   });
 }

@@ -12,7 +12,10 @@ namespace tandem::testing {
 class BruteForce {
  public:
   BruteForce(const PlaceGraph& graph, const Machine& machine)
-      : g_(graph), m_(machine), devices_(static_cast<int>(machine.devices.size())), device_(graph.nodes.size()) {
+      : g_(graph),
+        m_(machine),
+        devices_(static_cast<int>(machine.devices.size())),
+        device_(graph.nodes.size()) {
     for (const MachineDevice& device : m_.devices) {
       auto& costs = cost_.emplace_back();
       for (const PlaceNode& node : g_.nodes) {
@@ -59,7 +62,8 @@ class BruteForce {
   void try_assignment() {
     tasks_.clear();
     for (std::size_t v = 0; v < g_.nodes.size(); ++v)
-      tasks_.push_back({static_cast<int>(v), device_[v], device_[v], cost_[static_cast<std::size_t>(device_[v])][v], {}, {}, -1});
+      tasks_.push_back(
+          {static_cast<int>(v), device_[v], device_[v], cost_[static_cast<std::size_t>(device_[v])][v], {}, {}, -1});
     for (const PlaceEdge& e : g_.edges) {
       const int from = task(e.from).device, to = task(e.to).device;
       const MachineLink* link = m_.link(device(from).name, device(to).name);

@@ -9,7 +9,9 @@ namespace tandem {
 namespace {
 
 LockedFunction step() {
-  return {.name = "step", .graph = "00ff", .predicted_us = 100,
+  return {.name = "step",
+          .graph = "00ff",
+          .predicted_us = 100,
           .ops = {{2, "matmul", "float32", "[8, 8]", "/GPU:0"}, {4, "add", "float32", "[8, 8]", "/CPU:0"}}};
 }
 
@@ -44,7 +46,9 @@ TEST(Lock, ATimeBeyondTheThresholdIsDrift) {
   now.predicted_us = 115;
   EXPECT_TRUE(drift({.functions = {step()}}, now).empty());
   now.predicted_us = 125;
-  EXPECT_EQ(drift({.functions = {step()}}, now), std::vector<std::string>{"step: a step is predicted to take 125 us, locked were 100 us: 25 %, more than 20 %"});
+  EXPECT_EQ(
+      drift({.functions = {step()}}, now),
+      std::vector<std::string>{"step: a step is predicted to take 125 us, locked were 100 us: 25 %, more than 20 %"});
 }
 
 TEST(Lock, AnotherGraphOfTheSameNameIsDriftAndSoIsAnUnknownFunction) {
@@ -71,9 +75,11 @@ TEST(Lock, ABadFileIsRefusedWithThePlace) {
     json.replace(json.find(before), before.size(), after);
     return complaint(json);
   };
-  EXPECT_NE(complaint("{\n \"version\": 1,").find("lock.json:2:"), std::string::npos) << complaint("{\n \"version\": 1,");
+  EXPECT_NE(complaint("{\n \"version\": 1,").find("lock.json:2:"), std::string::npos)
+      << complaint("{\n \"version\": 1,");
   EXPECT_NE(replaced("\"version\": 1", "\"version\": 2").find("format 2 is newer"), std::string::npos);
-  EXPECT_NE(replaced("/GPU:0", "the moon").find("functions[0].ops[0].device"), std::string::npos) << replaced("/GPU:0", "the moon");
+  EXPECT_NE(replaced("/GPU:0", "the moon").find("functions[0].ops[0].device"), std::string::npos)
+      << replaced("/GPU:0", "the moon");
   EXPECT_NE(replaced("\"predicted_us\": 100.0", "\"predicted_us\": -1").find("at least 0"), std::string::npos);
   EXPECT_NE(replaced("\"predicted_us\": 100.0", "\"predicted_us\": 1e999").find("lock.json:"), std::string::npos);
   EXPECT_NE(replaced("\"node\": 4", "\"node\": 2").find("node 2 after node 2"), std::string::npos);
@@ -88,22 +94,27 @@ TEST(Lock, AMisspeltKeyIsNamedWithTheNearestThatIsKnown) {
             "E0502 lock.json:2: treshold: nothing is known of the key \"treshold\"; did you mean 'threshold'?");
   const auto of_op = [](const std::string& key) {
     return complaint(text(R"({"version": 1, "functions": [{"name": "f", "graph": "1", "predicted_us": 1, "ops": [
-      {"node": 1, "op": "add", "dtype": "float32", "shape": "[2]", ")", key, R"(": "/CPU:0"}]}]})"));
+      {"node": 1, "op": "add", "dtype": "float32", "shape": "[2]", ")",
+                          key, R"(": "/CPU:0"}]}]})"));
   };
-  EXPECT_EQ(of_op("devise"), "E0502 lock.json:2: functions[0].ops[0].devise: nothing is known of the key \"devise\"; did you mean 'device'?");
+  EXPECT_EQ(
+      of_op("devise"),
+      "E0502 lock.json:2: functions[0].ops[0].devise: nothing is known of the key \"devise\"; did you mean 'device'?");
   EXPECT_EQ(of_op("device"), "");
 }
 
 TEST(Lock, MoreFunctionsThanTheLimitEndTheReading) {
   std::string json = "{\"version\": 1, \"functions\": [0";
   for (int i = 0; i < 100'000; ++i) json += ",\n0";
-  EXPECT_EQ(complaint(json + "]}"), "E0502 lock.json:10001: \"functions\" has more than 10000 elements, the most that are read");
+  EXPECT_EQ(complaint(json + "]}"),
+            "E0502 lock.json:10001: \"functions\" has more than 10000 elements, the most that are read");
 }
 
 TEST(Lock, MoreOpsThanTheLimitAreRefused) {
   PlacementLock huge{.functions = {step()}};
   huge.functions[0].ops.resize(kMostPlaceNodes + 1);
-  for (std::size_t i = 0; i < huge.functions[0].ops.size(); ++i) huge.functions[0].ops[i] = {static_cast<std::int32_t>(i), "add", "float32", "[]", "/CPU:0"};
+  for (std::size_t i = 0; i < huge.functions[0].ops.size(); ++i)
+    huge.functions[0].ops[i] = {static_cast<std::int32_t>(i), "add", "float32", "[]", "/CPU:0"};
   EXPECT_NE(complaint(to_json(huge)).find("200001 ops; at most 200000"), std::string::npos);
 }
 

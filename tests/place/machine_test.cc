@@ -28,8 +28,10 @@ TEST(Machine, EveryShippedFileIsReadAndNamesItsSources) {
     const Machine machine = read_machine(file.path().string());
     EXPECT_FALSE(machine.sources.empty()) << file.path();
     for (const MachineDevice& device : machine.devices) {
-      EXPECT_TRUE(device.peak_gflops.contains(DType::f32) && device.peak_gflops.contains(DType::f64)) << file.path() << device.name;
-      EXPECT_TRUE(device.gb_per_s > 0 && device.launch_us > 0 && device.step_us > 0 && device.memory != kUnlimited) << file.path() << device.name;
+      EXPECT_TRUE(device.peak_gflops.contains(DType::f32) && device.peak_gflops.contains(DType::f64))
+          << file.path() << device.name;
+      EXPECT_TRUE(device.gb_per_s > 0 && device.launch_us > 0 && device.step_us > 0 && device.memory != kUnlimited)
+          << file.path() << device.name;
     }
     ++count;
   }
@@ -52,27 +54,34 @@ TEST(Machine, AMistakeInAFileIsNamedWithItsLineAndPlace) {
   EXPECT_EQ(complaint(start + "{}]}"), "E0502 m.json:4: devices[1]: \"name\" is missing");
   EXPECT_EQ(complaint("{\"devices\": [{\"name\": \"/CPU:0\", \"peak_gflops\": {\"float33\": 1}}]}"),
             "E0502 m.json:1: devices[0].peak_gflops.float33: \"float33\" is no dtype; dtypes are named as in float32");
-  EXPECT_EQ(complaint("{\"devices\": [{\"name\": \"/CPU:0\"}],\n\n\"links\": [{\"from\": \"/CPU:0\", \"to\": \"/TPU:0\", \"gb_per_s\": 1}]}"),
+  EXPECT_EQ(complaint("{\"devices\": [{\"name\": \"/CPU:0\"}],\n\n\"links\": [{\"from\": \"/CPU:0\", \"to\": "
+                      "\"/TPU:0\", \"gb_per_s\": 1}]}"),
             "E0502 m.json:3: links[0].to: there is no device /TPU:0; the machine has /CPU:0");
   EXPECT_EQ(complaint("{}"), "E0502 m.json:1: the file: \"devices\" is missing");
   EXPECT_EQ(complaint("[]"), "E0502 m.json:1: the file: needs an object, got array");
 }
 
 TEST(Machine, AMisspeltKeyIsNamedWithTheNearestThatIsKnown) {
-  const auto of_device = [](const std::string& key) { return complaint("{\n\"devices\": [{\"name\": \"/CPU:0\",\n\"" + key + "\": 1}]}"); };
-  EXPECT_EQ(of_device("memry"), "E0502 m.json:3: devices[0].memry: nothing is known of the key \"memry\"; did you mean 'memory'?");
+  const auto of_device = [](const std::string& key) {
+    return complaint("{\n\"devices\": [{\"name\": \"/CPU:0\",\n\"" + key + "\": 1}]}");
+  };
+  EXPECT_EQ(of_device("memry"),
+            "E0502 m.json:3: devices[0].memry: nothing is known of the key \"memry\"; did you mean 'memory'?");
   EXPECT_EQ(complaint("{\"devices\": [{\"name\": \"/CPU:0\"}], \"link\": []}"),
             "E0502 m.json:1: link: nothing is known of the key \"link\"; did you mean 'links'?");
 }
 
 TEST(Machine, KeysOfPeoplesOwnAreNoMisspeltOnes) {
-  const Machine machine = parse_machine(R"({"comment": "mine", "devices": [{"name": "/CPU:0", "bought": 2024, "names": ["old"]}]})", "m.json");
+  const Machine machine = parse_machine(
+      R"({"comment": "mine", "devices": [{"name": "/CPU:0", "bought": 2024, "names": ["old"]}]})", "m.json");
   EXPECT_EQ(machine.devices.size(), 1u);
 }
 
 TEST(Machine, ANameThatMessagesCannotRepeatIsRefused) {
-  EXPECT_EQ(complaint(R"({"devices": [{"name": ""}]})"), "E0502 m.json:1: devices[0].name: a device needs a name such as /GPU:0");
-  EXPECT_EQ(complaint(R"({"devices": [{"name": "/CPU:0\u001b[31m"}]})"), "E0502 m.json:1: devices[0].name: a name has no control characters");
+  EXPECT_EQ(complaint(R"({"devices": [{"name": ""}]})"),
+            "E0502 m.json:1: devices[0].name: a device needs a name such as /GPU:0");
+  EXPECT_EQ(complaint(R"({"devices": [{"name": "/CPU:0\u001b[31m"}]})"),
+            "E0502 m.json:1: devices[0].name: a name has no control characters");
   EXPECT_EQ(complaint(R"({"devices": [{"name": ")" + std::string(1'000'000, 'x') + "\"}]}"),
             "E0502 m.json:1: devices[0].name: a name of 1000000 letters; at most 1000");
 }
@@ -84,13 +93,17 @@ TEST(Machine, MoreDevicesLinksOrOpsThanThereCanBeEndTheReading) {
     return complaint(json + "]}");
   };
   const std::string devices = R"({"devices": [{"name": "/CPU:0"}],)";
-  EXPECT_EQ(many("{\"devices\": [", R"({"name": "/GPU:0"})", 100'000), "E0502 m.json:65: \"devices\" has more than 64 elements, the most that are read");
-  EXPECT_EQ(many(devices + "\"links\": [", "{}", 100'000), "E0502 m.json:4097: \"links\" has more than 4096 elements, the most that are read");
-  EXPECT_EQ(many(devices + "\"measured\": [", "{}", 1'000'001), "E0502 m.json:1000001: \"measured\" has more than 1000000 elements, the most that are read");
+  EXPECT_EQ(many("{\"devices\": [", R"({"name": "/GPU:0"})", 100'000),
+            "E0502 m.json:65: \"devices\" has more than 64 elements, the most that are read");
+  EXPECT_EQ(many(devices + "\"links\": [", "{}", 100'000),
+            "E0502 m.json:4097: \"links\" has more than 4096 elements, the most that are read");
+  EXPECT_EQ(many(devices + "\"measured\": [", "{}", 1'000'001),
+            "E0502 m.json:1000001: \"measured\" has more than 1000000 elements, the most that are read");
 }
 
 TEST(Machine, WhatIsNoJsonIsNamedWithItsLine) {
-  for (const char* text : {"", "{", "{\"devices\": [\n NaN]}", "{\"devices\": 1e999}", "\xff\xfe", "{\"a\": 1, \"a\": 2}"})
+  for (const char* text :
+       {"", "{", "{\"devices\": [\n NaN]}", "{\"devices\": 1e999}", "\xff\xfe", "{\"a\": 1, \"a\": 2}"})
     EXPECT_TRUE(complaint(text).starts_with("E0502 m.json:")) << text << complaint(text);
   EXPECT_NE(complaint(std::string(100'000, '[')).find("nested more than 32 deep"), std::string::npos);
   EXPECT_NE(complaint("{\"a\": 1,\n \"a\": 2}").find("m.json:2: the key \"a\" appears twice"), std::string::npos);
@@ -114,7 +127,11 @@ TEST(Machine, DevicesAreFoundByEverySpelling) {
   EXPECT_EQ(machine.find("nonsense"), std::nullopt);
 }
 
-const MachineDevice kDevice{.name = "/GPU:0", .peak_gflops = {{DType::f32, 1000}, {DType::f64, 10}}, .gb_per_s = 100, .launch_us = 5, .step_us = 2};
+const MachineDevice kDevice{.name = "/GPU:0",
+                            .peak_gflops = {{DType::f32, 1000}, {DType::f64, 10}},
+                            .gb_per_s = 100,
+                            .launch_us = 5,
+                            .step_us = 2};
 
 TEST(CostModel, ACostIsTheLaunchAndTheLargestOfComputingMovingAndWaiting) {
   const CostParts flops = predict({.flops = 1e9, .bytes = 1e6}, kDevice);

@@ -8,7 +8,8 @@
 namespace tandem {
 namespace {
 
-/// Chains that do not meet, each of nodes that take `us` on two equal devices; crossings take a hundred times as long as a node.
+/// Chains that do not meet, each of nodes that take `us` on two equal devices; crossings take a hundred times as long
+/// as a node.
 placer::Problem chains(const std::vector<double>& us, int length) {
   PlaceGraph graph;
   for (const double each : us)
@@ -40,7 +41,9 @@ TEST(Packing, OnePartOnlyIsNothingToShareOut) {
   EXPECT_TRUE(placer::pack_parts(chains({10}, 8), 2'000'000, 1000)) << "no edge is so large: every node is a part";
 }
 
-TEST(Packing, WithoutStepsTheFirstWayFoundIsTaken) { EXPECT_TRUE(placer::pack_parts(chains({8, 7, 6, 5, 4}, 5), 0, 0)); }
+TEST(Packing, WithoutStepsTheFirstWayFoundIsTaken) {
+  EXPECT_TRUE(placer::pack_parts(chains({8, 7, 6, 5, 4}, 5), 0, 0));
+}
 
 TEST(Packing, ChainsThatNothingJoinsUseBothDevicesHoweverDearCrossingsAre) {
   EXPECT_EQ(placer::solve(chains({10, 10}, 20)).makespan, 200);

@@ -10,7 +10,8 @@ namespace {
 
 /// A CPU and a GPU with a link each way: 10 us and 1 GB/s, so 1000 bytes take 11 us.
 Machine two_devices() {
-  return {.devices = {{.name = "/CPU:0"}, {.name = "/GPU:0"}}, .links = {{"/CPU:0", "/GPU:0", 10, 1}, {"/GPU:0", "/CPU:0", 10, 1}}};
+  return {.devices = {{.name = "/CPU:0"}, {.name = "/GPU:0"}},
+          .links = {{"/CPU:0", "/GPU:0", 10, 1}, {"/GPU:0", "/CPU:0", 10, 1}}};
 }
 
 PlaceNode node(const std::string& id, double cpu, double gpu, std::int64_t memory = 0) {
@@ -25,7 +26,8 @@ Schedule placed(const PlaceGraph& graph, const Machine& machine, const Constrain
   return schedule;
 }
 
-std::pair<ErrorCode, std::string> complaint(const PlaceGraph& graph, const Machine& machine, const Constraints& constraints = {}) {
+std::pair<ErrorCode, std::string> complaint(const PlaceGraph& graph, const Machine& machine,
+                                            const Constraints& constraints = {}) {
   try {
     place(graph, machine, constraints);
   } catch (const Error& error) {
@@ -111,13 +113,18 @@ TEST(Placer, ARequestIsMetAndGivesWayOnlyWhenAllowed) {
   graph.nodes[0] = node("a", 5, 1);
   graph.nodes[0].requested = "/GPU:0";
   EXPECT_EQ(complaint(graph, two_devices(), {.visible = {"/CPU:0"}}).first, ErrorCode::device_unavailable);
-  EXPECT_EQ(placed(graph, two_devices(), {.soft = true, .visible = {"/CPU:0"}}).nodes[0].reason, ReasonCode::not_visible);
+  EXPECT_EQ(placed(graph, two_devices(), {.soft = true, .visible = {"/CPU:0"}}).nodes[0].reason,
+            ReasonCode::not_visible);
 }
 
 TEST(Placer, WhereThereIsNoChoiceTheReasonSaysWhy) {
-  EXPECT_EQ(placed({.nodes = {{.id = "a", .costs = {{"/CPU:0", 1}}}}}, two_devices()).nodes[0].reason, ReasonCode::no_kernel);
-  EXPECT_EQ(placed({.nodes = {{.id = "a", .costs = {{"/CPU:0", 1}}}}}, {.devices = {{.name = "/CPU:0"}}}).nodes[0].reason, ReasonCode::only_device);
-  EXPECT_EQ(placed({.nodes = {node("a", 9, 1)}}, two_devices(), {.visible = {"/CPU:0"}}).nodes[0].reason, ReasonCode::only_device);
+  EXPECT_EQ(placed({.nodes = {{.id = "a", .costs = {{"/CPU:0", 1}}}}}, two_devices()).nodes[0].reason,
+            ReasonCode::no_kernel);
+  EXPECT_EQ(
+      placed({.nodes = {{.id = "a", .costs = {{"/CPU:0", 1}}}}}, {.devices = {{.name = "/CPU:0"}}}).nodes[0].reason,
+      ReasonCode::only_device);
+  EXPECT_EQ(placed({.nodes = {node("a", 9, 1)}}, two_devices(), {.visible = {"/CPU:0"}}).nodes[0].reason,
+            ReasonCode::only_device);
   PlaceGraph host{.nodes = {node("a", 9, 1)}};
   host.nodes[0].host_value = true;
   EXPECT_EQ(placed(host, two_devices()).nodes[0].reason, ReasonCode::host_value);
@@ -146,8 +153,10 @@ TEST(Placer, ACopyWaitsUntilThereIsRoomForIt) {
   // b, with an output of 60 that d frees, keeps the GPU's 100 bytes from taking the 50 of a before.
   Machine machine = two_devices();
   machine.devices[1].memory = 100;
-  PlaceGraph graph{.nodes = {{.id = "a", .costs = {{"/CPU:0", 1}}, .memory = 50}, {.id = "b", .costs = {{"/GPU:0", 100}}, .memory = 60},
-                             {.id = "c", .costs = {{"/GPU:0", 5}}, .memory = 0}, {.id = "d", .costs = {{"/GPU:0", 10}}, .memory = 0}},
+  PlaceGraph graph{.nodes = {{.id = "a", .costs = {{"/CPU:0", 1}}, .memory = 50},
+                             {.id = "b", .costs = {{"/GPU:0", 100}}, .memory = 60},
+                             {.id = "c", .costs = {{"/GPU:0", 5}}, .memory = 0},
+                             {.id = "d", .costs = {{"/GPU:0", 10}}, .memory = 0}},
                    .edges = {{0, 2, 0}, {1, 3, 0}}};
   const Schedule s = placed(graph, machine);
   ASSERT_EQ(s.copies.size(), 1u);
@@ -164,7 +173,8 @@ TEST(Placer, WhenNothingFitsTheErrorNamesTheNodeAndTheBytes) {
   EXPECT_NE(text.find("500 bytes are missing"), std::string::npos);
 
   // Three results stay until the end; two devices hold one each.
-  const auto [code2, text2] = complaint({.nodes = {node("x", 1, 1, 600), node("y", 1, 1, 600), node("z", 1, 1, 600)}}, machine);
+  const auto [code2, text2] =
+      complaint({.nodes = {node("x", 1, 1, 600), node("y", 1, 1, 600), node("z", 1, 1, 600)}}, machine);
   EXPECT_EQ(code2, ErrorCode::out_of_memory);
   EXPECT_NE(text2.find("200 bytes are missing"), std::string::npos) << text2;
 }
@@ -182,20 +192,25 @@ TEST(Placer, NoLinkMeansNoWay) {
 }
 
 TEST(Placer, BadGraphsAreRefusedWithThePlace) {
-  PlaceGraph cycle{.nodes = {node("a", 1, 1), node("b", 1, 1), node("c", 1, 1)}, .edges = {{0, 1, 0}, {1, 2, 0}, {2, 1, 0}}};
-  EXPECT_NE(complaint(cycle, two_devices()).second.find("cycle at nodes[1] \"b\": b -> c -> b"), std::string::npos) << complaint(cycle, two_devices()).second;
+  PlaceGraph cycle{.nodes = {node("a", 1, 1), node("b", 1, 1), node("c", 1, 1)},
+                   .edges = {{0, 1, 0}, {1, 2, 0}, {2, 1, 0}}};
+  EXPECT_NE(complaint(cycle, two_devices()).second.find("cycle at nodes[1] \"b\": b -> c -> b"), std::string::npos)
+      << complaint(cycle, two_devices()).second;
   for (const double bad : {-1.0, static_cast<double>(INFINITY), static_cast<double>(NAN)})
     EXPECT_EQ(complaint({.nodes = {node("a", bad, 1)}}, two_devices()).first, ErrorCode::invalid_argument);
   const auto endless = complaint({.nodes = {node("a", 1e308, 1e308), node("b", 1e308, 1e308)}}, two_devices());
   EXPECT_NE(endless.second.find("nodes[1] \"b\" costs 1e+308 us"), std::string::npos) << endless.second;
-  EXPECT_EQ(complaint({.nodes = {node("a", 1, 1)}, .edges = {{0, 5, 0}}}, two_devices()).first, ErrorCode::invalid_argument);
+  EXPECT_EQ(complaint({.nodes = {node("a", 1, 1)}, .edges = {{0, 5, 0}}}, two_devices()).first,
+            ErrorCode::invalid_argument);
   EXPECT_EQ(complaint({.nodes = {node("a", 1, 1)}}, {}).first, ErrorCode::invalid_argument);
   EXPECT_TRUE(placed({}, two_devices()).nodes.empty());
 }
 
 TEST(Placer, ALinkThatTakesForEverIsNamed) {
-  const PlaceGraph graph{.nodes = {{.id = "a", .costs = {{"/CPU:0", 1}}}, {.id = "b", .costs = {{"/GPU:0", 1}}}}, .edges = {{0, 1, 1000}}};
-  for (const MachineLink& slow : {MachineLink{"/CPU:0", "/GPU:0", 1e308, 1}, MachineLink{"/CPU:0", "/GPU:0", 0, 1e-320}}) {
+  const PlaceGraph graph{.nodes = {{.id = "a", .costs = {{"/CPU:0", 1}}}, {.id = "b", .costs = {{"/GPU:0", 1}}}},
+                         .edges = {{0, 1, 1000}}};
+  for (const MachineLink& slow :
+       {MachineLink{"/CPU:0", "/GPU:0", 1e308, 1}, MachineLink{"/CPU:0", "/GPU:0", 0, 1e-320}}) {
     Machine machine = two_devices();
     machine.links[0] = slow;
     const auto [code, text] = complaint(graph, machine);
@@ -208,16 +223,19 @@ TEST(Placer, TheSameInputGivesTheSameSchedule) {
   const auto input = testing::random_input({.nodes = 80, .devices = 3, .seed = 5});
   const Schedule a = placed(input.graph, input.machine), b = placed(input.graph, input.machine);
   ASSERT_EQ(a.nodes.size(), b.nodes.size());
-  for (std::size_t i = 0; i < a.nodes.size(); ++i) EXPECT_TRUE(a.nodes[i].device == b.nodes[i].device && a.nodes[i].start_us == b.nodes[i].start_us);
+  for (std::size_t i = 0; i < a.nodes.size(); ++i)
+    EXPECT_TRUE(a.nodes[i].device == b.nodes[i].device && a.nodes[i].start_us == b.nodes[i].start_us);
 }
 
 TEST(Placer, ZeroCostsAndOpsReadTwiceAreFine) {
-  const PlaceGraph graph{.nodes = {node("a", 0, 0), node("b", 0, 0), node("c", 1, 1)}, .edges = {{0, 1, 5}, {0, 1, 7}, {1, 2, 0}, {0, 2, 3}}};
+  const PlaceGraph graph{.nodes = {node("a", 0, 0), node("b", 0, 0), node("c", 1, 1)},
+                         .edges = {{0, 1, 5}, {0, 1, 7}, {1, 2, 0}, {0, 2, 3}}};
   EXPECT_DOUBLE_EQ(placed(graph, two_devices()).makespan_us, 1);
 }
 
 TEST(PlaceValidator, EveryKindOfBrokenScheduleIsSeen) {
-  const PlaceGraph graph{.nodes = {node("a", 1, 900, 60), node("b", 500, 3, 60), node("c", 500, 3, 60)}, .edges = {{0, 1, 1000}, {0, 2, 1000}}};
+  const PlaceGraph graph{.nodes = {node("a", 1, 900, 60), node("b", 500, 3, 60), node("c", 500, 3, 60)},
+                         .edges = {{0, 1, 1000}, {0, 2, 1000}}};
   const Machine machine = two_devices();
   const Schedule right = placed(graph, machine);
   const auto broken = [&](auto change) {
@@ -225,13 +243,16 @@ TEST(PlaceValidator, EveryKindOfBrokenScheduleIsSeen) {
     change(s);
     return !validate(s, graph, machine).empty();
   };
-  EXPECT_TRUE(broken([](Schedule& s) { s.nodes[1].start_us -= 5, s.nodes[1].finish_us -= 5; }));            // before its input
-  EXPECT_TRUE(broken([](Schedule& s) { s.nodes[2].start_us = s.nodes[1].start_us + 1, s.nodes[2].finish_us = s.nodes[2].start_us + 3; }));
-  EXPECT_TRUE(broken([](Schedule& s) { s.nodes[2].finish_us -= 1; }));                                      // too fast
-  EXPECT_TRUE(broken([](Schedule& s) { s.copies.clear(); }));                                               // never crosses
-  EXPECT_TRUE(broken([](Schedule& s) { s.copies.push_back(s.copies[0]); }));                                // crosses twice
-  EXPECT_TRUE(broken([](Schedule& s) { s.copies[0].start_us -= 1, s.copies[0].finish_us -= 1; }));          // before it is there
-  EXPECT_TRUE(broken([](Schedule& s) { s.copies[0].start_us += 5; }));                                      // too fast
+  EXPECT_TRUE(broken([](Schedule& s) { s.nodes[1].start_us -= 5, s.nodes[1].finish_us -= 5; }));  // before its input
+  EXPECT_TRUE(broken([](Schedule& s) {
+    s.nodes[2].start_us = s.nodes[1].start_us + 1, s.nodes[2].finish_us = s.nodes[2].start_us + 3;
+  }));
+  EXPECT_TRUE(broken([](Schedule& s) { s.nodes[2].finish_us -= 1; }));  // too fast
+  EXPECT_TRUE(broken([](Schedule& s) { s.copies.clear(); }));  // never crosses
+  EXPECT_TRUE(broken([](Schedule& s) { s.copies.push_back(s.copies[0]); }));  // crosses twice
+  EXPECT_TRUE(
+      broken([](Schedule& s) { s.copies[0].start_us -= 1, s.copies[0].finish_us -= 1; }));  // before it is there
+  EXPECT_TRUE(broken([](Schedule& s) { s.copies[0].start_us += 5; }));  // too fast
   EXPECT_TRUE(broken([](Schedule& s) { s.makespan_us += 1; }));
   Machine small = machine;
   small.devices[1].memory = 179;
@@ -243,7 +264,10 @@ TEST(PlaceValidator, EveryKindOfBrokenScheduleIsSeen) {
 TEST(PlaceExplanation, TheTextBeginsWithTheCrossings) {
   const PlaceGraph graph{.nodes = {node("a", 1, 900), node("say \"b\"", 500, 3)}, .edges = {{0, 1, 1000}}};
   const Explanation e = explain(placed(graph, two_devices()), graph, two_devices());
-  EXPECT_TRUE(e.to_text().starts_with("1 crossing, 1000 B, 11 us\n  /CPU:0 -> /GPU:0: 1, 1000 B, 11 us\n    a, /CPU:0 -> /GPU:0: 1000 B, 11 us\npredicted 15 us")) << e.to_text();
+  EXPECT_TRUE(
+      e.to_text().starts_with("1 crossing, 1000 B, 11 us\n  /CPU:0 -> /GPU:0: 1, 1000 B, 11 us\n    a, /CPU:0 -> "
+                              "/GPU:0: 1000 B, 11 us\npredicted 15 us"))
+      << e.to_text();
   EXPECT_NE(e.to_json().find("\"reason\": \"cheaper_here\""), std::string::npos);
   EXPECT_NE(e.to_dot().find("n0 -> n1 [color=red];"), std::string::npos);
   EXPECT_NE(e.to_dot().find("say \\\"b\\\""), std::string::npos);

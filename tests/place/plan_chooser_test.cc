@@ -302,7 +302,8 @@ TEST(PlanChooser, TwoProgramsOnOneDevicePartAndStayApart) {
     b.run(1);
   }
   EXPECT_NE(on_gpu(a), on_gpu(b));
-  for (const World* world : {&a, &b}) EXPECT_LE(world->chooser.moves(), 2 * static_cast<int>(std::ceil(world->now / 60)));
+  for (const World* world : {&a, &b})
+    EXPECT_LE(world->chooser.moves(), 2 * static_cast<int>(std::ceil(world->now / 60)));
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ double placed(const PlaceInput& input) {
     EXPECT_TRUE(complaints.empty()) << complaints[0];
     return schedule.makespan_us;
   } catch (const Error& error) {
-    EXPECT_TRUE(error.code() == ErrorCode::out_of_memory || error.code() == ErrorCode::device_unavailable) << error.what();
+    EXPECT_TRUE(error.code() == ErrorCode::out_of_memory || error.code() == ErrorCode::device_unavailable)
+        << error.what();
     return -1;
   }
 }
@@ -37,7 +38,9 @@ void expect_optimum(const RandomCase& wanted) {
   const PlaceInput input = random_input(wanted);
   const double best = BruteForce(input.graph, input.machine).makespan(), ours = placed(input);
   if (std::isinf(best)) EXPECT_EQ(ours, -1) << "seed " << wanted.seed;
-  else EXPECT_NEAR(ours / best, 1, 1e-9) << "seed " << wanted.seed << ", " << wanted.nodes << " nodes, " << wanted.devices << " devices";
+  else
+    EXPECT_NEAR(ours / best, 1, 1e-9) << "seed " << wanted.seed << ", " << wanted.nodes << " nodes, " << wanted.devices
+                                      << " devices";
 }
 
 RandomCase small_case(unsigned seed, int nodes) {
@@ -75,7 +78,8 @@ TEST(PlaceQuality, ASmallGraphIsRefusedForItsMemoryOnlyWhenThatIsProved) {
       place(input.graph, input.machine);
       ++placed;
     } catch (const Error& error) {
-      EXPECT_EQ(std::string(error.what()).find("that was found"), std::string::npos) << "seed " << seed << ": " << error.what();
+      EXPECT_EQ(std::string(error.what()).find("that was found"), std::string::npos)
+          << "seed " << seed << ": " << error.what();
       ++refused;
     }
   }
@@ -87,7 +91,9 @@ TEST(PlaceQuality, GraphsOfTwelveNodesAreWithinOnePercentOfTheOptimum) {
   double sum = 0, worst = 0;
   int count = 0;
   for (unsigned seed = 0; seed < 200; ++seed) {
-    const PlaceInput input = random_input({.nodes = 9 + static_cast<int>(seed % 4), .devices = 2 + static_cast<int>(seed % 3), .seed = seed,
+    const PlaceInput input = random_input({.nodes = 9 + static_cast<int>(seed % 4),
+                                           .devices = 2 + static_cast<int>(seed % 3),
+                                           .seed = seed,
                                            .crossing = kCrossings[seed % 4]});
     const auto problem = placer::make_problem(input.graph, input.machine, {});
     const auto exact = placer::search_exactly(problem, placer::kNever, 20'000'000);
@@ -106,8 +112,12 @@ TEST(PlaceQuality, GraphsOfTwelveNodesInLittleMemoryAreWithinOnePercentOfTheOpti
   double sum = 0, worst = 0;
   int count = 0;
   for (unsigned seed = 0; seed < 40; ++seed) {
-    const PlaceInput input = random_input({.nodes = 8 + static_cast<int>(seed % 5), .devices = 2 + static_cast<int>(seed % 2), .seed = seed,
-                                           .crossing = kCrossings[seed % 4], .memory_share = 0.3 + 0.07 * (seed % 6), .one_way = seed % 4 == 0});
+    const PlaceInput input = random_input({.nodes = 8 + static_cast<int>(seed % 5),
+                                           .devices = 2 + static_cast<int>(seed % 2),
+                                           .seed = seed,
+                                           .crossing = kCrossings[seed % 4],
+                                           .memory_share = 0.3 + 0.07 * (seed % 6),
+                                           .one_way = seed % 4 == 0});
     const double ours = placed(input);
     if (ours < 0) continue;
     const auto problem = placer::make_problem(input.graph, input.machine, {});
@@ -124,7 +134,9 @@ TEST(PlaceQuality, GraphsOfTwelveNodesInLittleMemoryAreWithinOnePercentOfTheOpti
 
 TEST(PlaceQuality, NoScheduleIsLongerThanPlainHeftOrTheBestSingleDevice) {
   for (unsigned seed = 0; seed < 30; ++seed) {
-    const PlaceInput input = random_input({.nodes = 20 + static_cast<int>(seed) * 12, .devices = 2 + static_cast<int>(seed % 4), .seed = seed,
+    const PlaceInput input = random_input({.nodes = 20 + static_cast<int>(seed) * 12,
+                                           .devices = 2 + static_cast<int>(seed % 4),
+                                           .seed = seed,
                                            .crossing = kCrossings[seed % 4]});
     const auto problem = placer::make_problem(input.graph, input.machine, {});
     const double ours = placed(input), slack = 1 + 1e-12;
@@ -139,8 +151,11 @@ TEST(PlaceQuality, GraphsOfFiftyToTwoHundredNodesAreAsCloseToTheBoundAsTheyHaveB
   double sum = 0;
   constexpr unsigned kGraphs = 32;
   for (unsigned seed = 0; seed < kGraphs; ++seed) {
-    const PlaceInput input = random_input({.nodes = 50 + static_cast<int>(seed % 16) * 10, .devices = 2 + static_cast<int>(seed % 3), .seed = seed,
-                                           .crossing = kCrossings[seed % 4], .one_way = seed % 5 == 4});
+    const PlaceInput input = random_input({.nodes = 50 + static_cast<int>(seed % 16) * 10,
+                                           .devices = 2 + static_cast<int>(seed % 3),
+                                           .seed = seed,
+                                           .crossing = kCrossings[seed % 4],
+                                           .one_way = seed % 5 == 4});
     const auto problem = placer::make_problem(input.graph, input.machine, {});
     const double ours = placed(input);
     EXPECT_DOUBLE_EQ(ours, placer::solve(problem).makespan) << "seed " << seed << ": not the same twice";
@@ -152,8 +167,12 @@ TEST(PlaceQuality, GraphsOfFiftyToTwoHundredNodesAreAsCloseToTheBoundAsTheyHaveB
 TEST(PlaceQuality, APlanDoesNotDependOnTheNumberOfThreads) {
   const int before = Cores::process().threads();
   for (unsigned seed = 0; seed < 6; ++seed) {
-    const PlaceInput input = random_input({.nodes = 40 + static_cast<int>(seed) * 30, .devices = 2 + static_cast<int>(seed % 3), .seed = seed,
-                                           .crossing = kCrossings[seed % 4], .memory_share = seed % 3 == 2 ? 0.5 : 0, .one_way = seed % 2 == 1});
+    const PlaceInput input = random_input({.nodes = 40 + static_cast<int>(seed) * 30,
+                                           .devices = 2 + static_cast<int>(seed % 3),
+                                           .seed = seed,
+                                           .crossing = kCrossings[seed % 4],
+                                           .memory_share = seed % 3 == 2 ? 0.5 : 0,
+                                           .one_way = seed % 2 == 1});
     const auto problem = placer::make_problem(input.graph, input.machine, {});
     Cores::process().set_threads(1);
     const placer::Solution alone = placer::solve(problem);
@@ -169,7 +188,11 @@ TEST(PlaceQuality, APlanDoesNotDependOnTheNumberOfThreads) {
 TEST(PlaceQuality, LargerGraphsThatBarelyFitArePlaced) {
   int found = 0;
   for (unsigned seed = 0; seed < 12; ++seed) {
-    const PlaceInput input = random_input({.nodes = 60 + static_cast<int>(seed) * 5, .devices = 3, .seed = seed, .crossing = kCrossings[seed % 4], .memory_share = 0.3});
+    const PlaceInput input = random_input({.nodes = 60 + static_cast<int>(seed) * 5,
+                                           .devices = 3,
+                                           .seed = seed,
+                                           .crossing = kCrossings[seed % 4],
+                                           .memory_share = 0.3});
     if (placed(input) > 0) ++found;
   }
   EXPECT_GE(found, 10);
@@ -177,7 +200,11 @@ TEST(PlaceQuality, LargerGraphsThatBarelyFitArePlaced) {
 
 TEST(PlaceQuality, LimitsThatAreNotReachedMakeNoPlanLonger) {
   for (unsigned seed = 0; seed < 8; ++seed) {
-    PlaceInput input = random_input({.nodes = 40 + static_cast<int>(seed) * 20, .devices = 3, .seed = seed, .crossing = kCrossings[seed % 4], .memory_share = 0.95});
+    PlaceInput input = random_input({.nodes = 40 + static_cast<int>(seed) * 20,
+                                     .devices = 3,
+                                     .seed = seed,
+                                     .crossing = kCrossings[seed % 4],
+                                     .memory_share = 0.95});
     ASSERT_TRUE(placer::make_problem(input.graph, input.machine, {}).any_limited) << seed;
     const double limited = placed(input);
     for (MachineDevice& device : input.machine.devices) device.memory = kUnlimited;
@@ -188,8 +215,12 @@ TEST(PlaceQuality, LimitsThatAreNotReachedMakeNoPlanLonger) {
 TEST(PlaceQuality, SchedulesOfLargerGraphsInLittleMemoryAreValid) {
   int found = 0;
   for (unsigned seed = 0; seed < 20; ++seed) {
-    const PlaceInput input = random_input({.nodes = 60 + static_cast<int>(seed) * 10, .devices = 3, .seed = seed, .crossing = kCrossings[seed % 4],
-                                           .memory_share = 0.35 + 0.02 * seed, .one_way = seed % 2 == 0});
+    const PlaceInput input = random_input({.nodes = 60 + static_cast<int>(seed) * 10,
+                                           .devices = 3,
+                                           .seed = seed,
+                                           .crossing = kCrossings[seed % 4],
+                                           .memory_share = 0.35 + 0.02 * seed,
+                                           .one_way = seed % 2 == 0});
     if (placed(input) > 0) ++found;  // placed() validates
   }
   EXPECT_GE(found, 15);

@@ -24,7 +24,9 @@ struct PlaceInput {
 class Uniform {
  public:
   explicit Uniform(unsigned seed) : engine_(seed) {}
-  double operator()(double low, double high) { return low + (high - low) * (static_cast<double>(engine_()) / 4294967296.0); }
+  double operator()(double low, double high) {
+    return low + (high - low) * (static_cast<double>(engine_()) / 4294967296.0);
+  }
   int below(int count) { return static_cast<int>((*this)(0, count)); }
 
  private:
@@ -33,7 +35,8 @@ class Uniform {
 
 inline Machine random_machine(const RandomCase& wanted, Uniform& random) {
   Machine machine;
-  for (int d = 0; d < wanted.devices; ++d) machine.devices.push_back({.name = d == 0 ? "/CPU:0" : "/GPU:" + std::to_string(d - 1)});
+  for (int d = 0; d < wanted.devices; ++d)
+    machine.devices.push_back({.name = d == 0 ? "/CPU:0" : "/GPU:" + std::to_string(d - 1)});
   for (const MachineDevice& from : machine.devices)
     for (const MachineDevice& to : machine.devices)
       if (&from != &to && !(wanted.one_way && random(0, 1) < 0.33))
@@ -50,7 +53,9 @@ inline PlaceInput random_input(const RandomCase& wanted) {
     PlaceNode node{.id = "n" + std::to_string(v), .memory = static_cast<std::int64_t>(random(1e3, 1e6))};
     const double base = random(5, 100);
     for (std::size_t d = 0; d < input.machine.devices.size(); ++d)
-      node.costs.push_back({input.machine.devices[d].name, base * (style == 0 ? random(0.2, 2) : d == 0 ? 1 : random(0.1, 1.2))});
+      node.costs.push_back({input.machine.devices[d].name, base * (style == 0 ? random(0.2, 2)
+                                                                   : d == 0   ? 1
+                                                                              : random(0.1, 1.2))});
     total += node.memory;
     input.graph.nodes.push_back(std::move(node));
   }
@@ -58,7 +63,8 @@ inline PlaceInput random_input(const RandomCase& wanted) {
     const int inputs = style == 2 ? 1 + random.below(2) : random.below(4);
     const int first = style == 1 ? std::max(0, v - 10) : 0;
     for (int i = 0; i < inputs; ++i)
-      input.graph.edges.push_back({first + random.below(v - first), v, static_cast<std::int64_t>(random(0.1, 2) * wanted.crossing * 5e5)});
+      input.graph.edges.push_back(
+          {first + random.below(v - first), v, static_cast<std::int64_t>(random(0.1, 2) * wanted.crossing * 5e5)});
   }
   if (wanted.memory_share > 0)
     for (MachineDevice& device : input.machine.devices)

@@ -1,5 +1,5 @@
-// config in C++: what it lists, and what it refuses once the devices are in use. tests/python/test_config.py tries the rest
-// in processes of their own.
+// config in C++: what it lists, and what it refuses once the devices are in use. tests/python/test_config.py tries the
+// rest in processes of their own.
 #include "tandem/runtime/config.h"
 
 #include <gtest/gtest.h>

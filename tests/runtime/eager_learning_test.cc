@@ -16,8 +16,8 @@ std::int64_t samples_of(const std::string& op, const std::string& device) {
   return sum;
 }
 
-/// Long enough to be more than a launch. In two rounds: what a device took is asked for when a later run is looked at, and by then
-/// a slow one may not have begun.
+/// Long enough to be more than a launch. In two rounds: what a device took is asked for when a later run is looked at,
+/// and by then a slow one may not have begun.
 void run_products(const char* device, int count) {
   const DeviceScope scope{std::string_view(device)};
   const Tensor x = fill({192, 192}, 0.01);

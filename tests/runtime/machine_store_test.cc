@@ -109,7 +109,8 @@ TEST(MachineStore, AnExplanationByDoubtfulFiguresSaysSo) {
   const Function f = function([](const Tensors& t) { return Tensors{matmul(t[0], t[0])}; });
   const Explanation explained = explain(f, {ones({64, 64})});
   EXPECT_EQ(explained.doubt, "others were at work");
-  EXPECT_NE(explained.summary().find("by doubtful figures: when they were measured, others were at work"), std::string::npos);
+  EXPECT_NE(explained.summary().find("by doubtful figures: when they were measured, others were at work"),
+            std::string::npos);
   EXPECT_NE(explained.to_json().find("\"doubt\": \"others were at work\""), std::string::npos);
 }
 

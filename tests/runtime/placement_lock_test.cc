@@ -31,7 +31,8 @@ class PlacementLocks : public testing::Test {
   }
 
   static bool reported(const std::string& part) {
-    return std::ranges::any_of(config::placement_drift(), [&](const std::string& s) { return s.find(part) != std::string::npos; });
+    return std::ranges::any_of(config::placement_drift(),
+                               [&](const std::string& s) { return s.find(part) != std::string::npos; });
   }
 
   std::string path_ = (std::filesystem::path(testing::TempDir()) / "placement.json").string();
@@ -91,7 +92,9 @@ TEST_F(PlacementLocks, AFileThatIsNoneIsRefusedAndTheOldLockStays) {
 }
 
 TEST(Fingerprint, ChangesWithShapesAttributesAndEdgesOnly) {
-  const auto of = [](const auto& f, const Shape& shape) { return fingerprint(function(f).concrete({zeros(shape)})->graph()); };
+  const auto of = [](const auto& f, const Shape& shape) {
+    return fingerprint(function(f).concrete({zeros(shape)})->graph());
+  };
   const auto sum = [](Tensor x) { return reduce_sum(x, {0}) + 1.0f; };
   EXPECT_EQ(of(sum, {2, 3}), of(sum, {2, 3}));
   EXPECT_NE(of(sum, {2, 3}), of(sum, {3, 3}));

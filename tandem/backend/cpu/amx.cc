@@ -19,8 +19,9 @@ namespace {
 bool announced() {
   constexpr unsigned kFeatures = 7, kBfloat16 = 1u << 22, kTiles = 1u << 24;
   unsigned a, b, c, d;
-  return __get_cpuid_count(kFeatures, 0, &a, &b, &c, &d) && (d & kBfloat16) && (d & kTiles) && __builtin_cpu_supports("avx512bf16") &&
-         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+  return __get_cpuid_count(kFeatures, 0, &a, &b, &c, &d) && (d & kBfloat16) && (d & kTiles) &&
+         __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl");
 }
 
 /// Tiles are 8 KiB of state a thread: Linux saves them for processes that asked, for all their threads.
@@ -42,8 +43,8 @@ bool granted() {
   _tile_release();
 }
 
-/// Virtual machines that hide the list of tile shapes (cpuid leaf 0x1D) are of two kinds: tiles work, or end the program with an illegal
-/// instruction. A child process finds out.
+/// Virtual machines that hide the list of tile shapes (cpuid leaf 0x1D) are of two kinds: tiles work, or end the
+/// program with an illegal instruction. A child process finds out.
 bool works() {
   const pid_t child = vfork();
   if (child < 0) return false;
@@ -67,7 +68,8 @@ Support find_out() {
 }  // namespace
 
 Support amx_support() {
-  static const Support& machine = *new Support(find_out());  // not destroyed: kernels may be chosen while the process ends
+  static const Support& machine =
+      *new Support(find_out());  // not destroyed: kernels may be chosen while the process ends
   if (!environment_switch("TANDEM_AMX").value_or(true)) return no("AMX tiles are switched off by TANDEM_AMX=0");
   return machine;
 }

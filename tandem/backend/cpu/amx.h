@@ -5,8 +5,8 @@
 
 namespace tandem::cpu {
 
-/// The machine is asked once a process: Linux hands the tiles out on request only, and some virtual machines announce tiles that do not
-/// work. TANDEM_AMX=0 does without them.
+/// The machine is asked once a process: Linux hands the tiles out on request only, and some virtual machines announce
+/// tiles that do not work. TANDEM_AMX=0 does without them.
 Support amx_support();
 
 /// On the calling thread only; sums are float. The bits of an element depend on its row, its column and k alone.

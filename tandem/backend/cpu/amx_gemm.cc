@@ -1,6 +1,6 @@
-// A product of bfloat16 on AMX tiles. Blocks of both operands are packed into tiles of 1 KiB, zeros where the matrix ends; two by two
-// tiles of the result are added up in registers.
-// GCC 12 takes the undefined lanes of its own shuffles for a mistake of ours.
+// A product of bfloat16 on AMX tiles. Blocks of both operands are packed into tiles of 1 KiB, zeros where the matrix
+// ends; two by two tiles of the result are added up in registers. GCC 12 takes the undefined lanes of its own shuffles
+// for a mistake of ours.
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <immintrin.h>
@@ -64,11 +64,13 @@ constexpr std::uint32_t first_bits(std::int64_t count) { return count >= 32 ? ~0
   __m512i v[16];
   if (p.along_k) {
     const __mmask32 mask = first_bits(p.depth);
-    for (int i = 0; i < 16; ++i) v[i] = i < p.count ? _mm512_maskz_loadu_epi16(mask, p.at + i * p.leading) : _mm512_setzero_si512();
+    for (int i = 0; i < 16; ++i)
+      v[i] = i < p.count ? _mm512_maskz_loadu_epi16(mask, p.at + i * p.leading) : _mm512_setzero_si512();
   } else {
     const auto mask = static_cast<__mmask16>(first_bits(p.count));
     const auto row = [&](std::int64_t k) __attribute__((always_inline, target("avx512bw,avx512vl"))) {
-      return _mm512_cvtepu16_epi32(k < p.depth ? _mm256_maskz_loadu_epi16(mask, p.at + k * p.leading) : _mm256_setzero_si256());
+      return _mm512_cvtepu16_epi32(k < p.depth ? _mm256_maskz_loadu_epi16(mask, p.at + k * p.leading)
+                                               : _mm256_setzero_si256());
     };
     for (int i = 0; i < 16; ++i) v[i] = _mm512_or_si512(row(2 * i), _mm512_slli_epi32(row(2 * i + 1), 16));
   }
@@ -79,7 +81,8 @@ constexpr std::uint32_t first_bits(std::int64_t count) { return count >= 32 ? ~0
 /// Tiles in the order (strip of 16 rows or columns, k).
 [[gnu::target("avx512bw,avx512vl")]] void pack(const Part& whole, bool by_pairs, BFloat16* out) {
   const std::int64_t strips = tiles_of(whole.count, kSide), deep = tiles_of(whole.depth, kDepth);
-  const auto tile = [&](std::int64_t strip, std::int64_t k) __attribute__((always_inline, target("avx512bw,avx512vl"))) {
+  const auto tile = [&](std::int64_t strip,
+                        std::int64_t k) __attribute__((always_inline, target("avx512bw,avx512vl"))) {
     Part p = whole;
     p.at += whole.along_k ? strip * kSide * whole.leading + k * kDepth : k * kDepth * whole.leading + strip * kSide;
     p.count = std::min(kSide, whole.count - strip * kSide);
@@ -96,7 +99,8 @@ constexpr std::uint32_t first_bits(std::int64_t count) { return count >= 32 ? ~0
 
 /// Sums of `rows` x `columns` tiles (one or two each) over `deep` tiles along k; `more`: added to what is there.
 template <int rows, int columns>
-[[gnu::target("amx-tile,amx-bf16")]] void add_tiles(const BFloat16* a, const BFloat16* b, std::int64_t deep, float* sums, std::int64_t leading, bool more) {
+[[gnu::target("amx-tile,amx-bf16")]] void add_tiles(const BFloat16* a, const BFloat16* b, std::int64_t deep,
+                                                    float* sums, std::int64_t leading, bool more) {
   constexpr long kLine = 64;
   const long line = leading * static_cast<long>(sizeof(float));
   const BFloat16 *a1 = a + deep * kTile, *b1 = b + deep * kTile;
@@ -131,8 +135,8 @@ template <int rows, int columns>
   if constexpr (rows == 2 && columns == 2) _tile_stored(3, corner, line);
 }
 
-[[gnu::target("amx-tile,amx-bf16")]] void add_block(int rows, int columns, const BFloat16* a, const BFloat16* b, std::int64_t deep, float* sums,
-                                                    std::int64_t leading, bool more) {
+[[gnu::target("amx-tile,amx-bf16")]] void add_block(int rows, int columns, const BFloat16* a, const BFloat16* b,
+                                                    std::int64_t deep, float* sums, std::int64_t leading, bool more) {
   if (rows == 2 && columns == 2) return add_tiles<2, 2>(a, b, deep, sums, leading, more);
   if (rows == 2) return add_tiles<2, 1>(a, b, deep, sums, leading, more);
   if (columns == 2) return add_tiles<1, 2>(a, b, deep, sums, leading, more);
@@ -140,24 +144,28 @@ template <int rows, int columns>
 }
 
 /// Sixteen results of a row; `accumulate`: added to what is there.
-[[gnu::target("avx512bf16,avx512bw,avx512vl")]] inline void write(__m512 sums, __mmask16 mask, BFloat16* c, bool accumulate) {
+[[gnu::target("avx512bf16,avx512bw,avx512vl")]] inline void write(__m512 sums, __mmask16 mask, BFloat16* c,
+                                                                  bool accumulate) {
   if (accumulate) {
     const __m512i before = _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, c)), 16);
     sums = _mm512_add_ps(sums, _mm512_castsi512_ps(before));
   }
   _mm256_mask_storeu_epi16(c, mask, reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(sums)));
 }
-[[gnu::target("avx512bf16,avx512bw,avx512vl")]] inline void write(__m512 sums, __mmask16 mask, float* c, bool accumulate) {
+[[gnu::target("avx512bf16,avx512bw,avx512vl")]] inline void write(__m512 sums, __mmask16 mask, float* c,
+                                                                  bool accumulate) {
   if (accumulate) sums = _mm512_add_ps(sums, _mm512_maskz_loadu_ps(mask, c));
   _mm512_mask_storeu_ps(c, mask, sums);
 }
 
 template <class Result>
-[[gnu::target("avx512bf16,avx512bw,avx512vl")]] void write_block(const float* sums, std::int64_t leading, std::int64_t rows, std::int64_t columns, Result* c,
+[[gnu::target("avx512bf16,avx512bw,avx512vl")]] void write_block(const float* sums, std::int64_t leading,
+                                                                 std::int64_t rows, std::int64_t columns, Result* c,
                                                                  std::int64_t ldc, bool accumulate) {
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < columns; j += kSide)
-      write(_mm512_loadu_ps(sums + i * leading + j), static_cast<__mmask16>(first_bits(std::min(kSide, columns - j))), c + i * ldc + j, accumulate);
+      write(_mm512_loadu_ps(sums + i * leading + j), static_cast<__mmask16>(first_bits(std::min(kSide, columns - j))),
+            c + i * ldc + j, accumulate);
 }
 
 template <class T>
@@ -168,7 +176,8 @@ T* take(ScratchUse use, std::int64_t elements) {
 /// A block of the result, kRows x kColumns at most, all of k.
 template <class Result>
 [[gnu::target("amx-tile,amx-bf16")]] void multiply_block(const Gemm<BFloat16, Result>& g) {
-  const std::int64_t rows = tiles_of(g.m, kSide), columns = tiles_of(g.n, kSide), deepest = tiles_of(std::min(g.k, kDeep), kDepth);
+  const std::int64_t rows = tiles_of(g.m, kSide), columns = tiles_of(g.n, kSide),
+                     deepest = tiles_of(std::min(g.k, kDeep), kDepth);
   auto* a = take<BFloat16>(ScratchUse::pack, (rows + columns) * deepest * kTile);
   BFloat16* b = a + rows * deepest * kTile;
   // Only where k is cut do sums outlive the registers.
@@ -183,10 +192,11 @@ template <class Result>
     for (std::int64_t column = 0; column < columns; column += 2)
       for (std::int64_t row = 0; row < rows; row += 2) {
         float* at = cut ? sums + (row * leading + column) * kSide : one;
-        add_block(rows - row > 1 ? 2 : 1, columns - column > 1 ? 2 : 1, a + row * deep * kTile, b + column * deep * kTile, deep, at, leading, k > 0);
+        add_block(rows - row > 1 ? 2 : 1, columns - column > 1 ? 2 : 1, a + row * deep * kTile,
+                  b + column * deep * kTile, deep, at, leading, k > 0);
         if (k + depth == g.k)
-          write_block(at, leading, std::min(kPair, g.m - row * kSide), std::min(kPair, g.n - column * kSide), g.c + row * kSide * g.ldc + column * kSide, g.ldc,
-                      g.accumulate);
+          write_block(at, leading, std::min(kPair, g.m - row * kSide), std::min(kPair, g.n - column * kSide),
+                      g.c + row * kSide * g.ldc + column * kSide, g.ldc, g.accumulate);
       }
   }
 }
@@ -195,7 +205,8 @@ template <class Result>
 [[gnu::target("amx-tile,amx-bf16")]] void multiply(const Gemm<BFloat16, Result>& g) {
   _tile_loadconfig(&kTileShapes);
   for (std::int64_t row = 0; row < g.m; row += kRows)
-    for (std::int64_t column = 0; column < g.n; column += kColumns) multiply_block(g.block(row, column, kRows, kColumns));
+    for (std::int64_t column = 0; column < g.n; column += kColumns)
+      multiply_block(g.block(row, column, kRows, kColumns));
   _tile_release();
 }
 

@@ -1,4 +1,5 @@
-// argmax and argmin: the first of the largest or smallest; a NaN counts as the lowest or highest there is, as in TensorFlow.
+// argmax and argmin: the first of the largest or smallest; a NaN counts as the lowest or highest there is, as in
+// TensorFlow.
 #include <algorithm>
 #include <limits>
 
@@ -99,10 +100,8 @@ void argmax(const ArgmaxPlan& plan, const T* from, Index* to) {
         const std::int64_t o = i / blocks, column = i % blocks * kColumns;
         const T* block = from + o * plan.size * plan.inner + column;
         Index* result = to + o * plan.inner + column;
-        if (plan.inner == 1)
-          *result = static_cast<Index>(row_argmax<kLeast>(block, plan.size));
-        else
-          column_argmax<kLeast>(plan, block, std::min(kColumns, plan.inner - column), result);
+        if (plan.inner == 1) *result = static_cast<Index>(row_argmax<kLeast>(block, plan.size));
+        else column_argmax<kLeast>(plan, block, std::min(kColumns, plan.inner - column), result);
       }
     });
   });
@@ -123,8 +122,10 @@ Prepared prepare_arg(const KernelCall& call) {
   const bool narrow = call.outputs[0].dtype() == DType::i32;
   return visit_dtype(call.dtype(), [&]<class T>(TypeTag<T>) -> Prepared {
     if (narrow)
-      return prepared([plan](const KernelArgs& args) { argmax<kLeast>(plan, args.input<T>(), args.output<std::int32_t>()); });
-    return prepared([plan](const KernelArgs& args) { argmax<kLeast>(plan, args.input<T>(), args.output<std::int64_t>()); });
+      return prepared(
+          [plan](const KernelArgs& args) { argmax<kLeast>(plan, args.input<T>(), args.output<std::int32_t>()); });
+    return prepared(
+        [plan](const KernelArgs& args) { argmax<kLeast>(plan, args.input<T>(), args.output<std::int64_t>()); });
   });
 }
 

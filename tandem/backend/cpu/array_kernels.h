@@ -1,4 +1,5 @@
-// Kernels of scans, segments, slices with steps, scatters, sorts and linear algebra. One plain kernel an op: it is its own reference.
+// Kernels of scans, segments, slices with steps, scatters, sorts and linear algebra. One plain kernel an op: it is its
+// own reference.
 #pragma once
 #include "tandem/kernel/kernel.h"
 

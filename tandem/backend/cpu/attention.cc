@@ -1,5 +1,5 @@
-// Attention, a head of a sequence at a time: a tile of rows' scores stays in the cache between the products that make and
-// use it. The backward pass makes the scores again instead of keeping them.
+// Attention, a head of a sequence at a time: a tile of rows' scores stays in the cache between the products that make
+// and use it. The backward pass makes the scores again instead of keeping them.
 #include <cmath>
 
 #include "tandem/backend/cpu/dense.h"
@@ -15,8 +15,9 @@ namespace {
 
 using Exprs = std::vector<expr::Expr>;
 
-/// Floats of a tile of scores: 128 rows of 512 sources. Libraries pack keys and values again for every tile: with a quarter of the rows,
-/// 8 x 512 sources of 8 heads took a third longer; with twice as many, causal scores compute much above the diagonal.
+/// Floats of a tile of scores: 128 rows of 512 sources. Libraries pack keys and values again for every tile: with a
+/// quarter of the rows, 8 x 512 sources of 8 heads took a third longer; with twice as many, causal scores compute much
+/// above the diagonal.
 constexpr std::int64_t kTileFloats = 64 << 10;
 
 struct Parts {
@@ -31,7 +32,8 @@ Parts make_parts(const KernelCall&, LoopSource& source) {
   Parts p;
   p.exps = source.loop(program({f32, f32, f32}, f32, [](Exprs& in) { return exp((in[0] - in[1]) * in[2]); }), 0b110);
   p.shares = source.loop(program({f32, f32, f32}, f32, [](Exprs& in) { return exp(in[0] * in[2] - in[1]); }), 0b110);
-  p.change = source.loop(program({f32, f32, f32, f32}, f32, [](Exprs& in) { return in[0] * (in[1] - in[2]) * in[3]; }), 0b1100);
+  p.change = source.loop(program({f32, f32, f32, f32}, f32, [](Exprs& in) { return in[0] * (in[1] - in[2]) * in[3]; }),
+                         0b1100);
   p.max = source.fold(max_fold(f32));
   p.sum = source.fold(sum_fold(f32));
   return p;
@@ -89,24 +91,36 @@ class Attention : public PreparedKernel {
     parallel(s_.batch * s_.heads, [&](std::int64_t head) {
       for (std::int64_t first = 0; first < s_.targets; first += tile_rows_) {
         const std::int64_t rows = std::min(tile_rows_, s_.targets - first);
-        body(Tile{head / s_.heads, head % s_.heads, first, rows, s_.causal ? std::min(first + rows, s_.sources) : s_.sources});
+        body(Tile{head / s_.heads, head % s_.heads, first, rows,
+                  s_.causal ? std::min(first + rows, s_.sources) : s_.sources});
       }
     });
   }
 
-  /// query key^T; where there is a bias, scaled and with it; -infinity above the diagonal. Returns the scale left to apply.
+  /// query key^T; where there is a bias, scaled and with it; -infinity above the diagonal. Returns the scale left to
+  /// apply.
   float scores(const Tile& t, const float* query, const float* key, const float* bias, float* tile) const {
     const std::int64_t step = s_.heads * s_.size;
-    library_gemm({.m = t.rows, .n = t.columns, .k = s_.size, .transpose_b = true, .a = query + s_.query_at(t.b, t.first, t.n), .lda = step,
-                  .b = key + s_.key_at(t.b, 0, t.n), .ldb = step, .c = tile, .ldc = t.columns});
+    library_gemm({.m = t.rows,
+                  .n = t.columns,
+                  .k = s_.size,
+                  .transpose_b = true,
+                  .a = query + s_.query_at(t.b, t.first, t.n),
+                  .lda = step,
+                  .b = key + s_.key_at(t.b, 0, t.n),
+                  .ldb = step,
+                  .c = tile,
+                  .ldc = t.columns});
     const auto scale = static_cast<float>(s_.scale);
     if (s_.biased)
       wide([&]() __attribute__((always_inline)) {
         for (std::int64_t r = 0; r < t.rows; ++r) {
           float* __restrict row = tile + r * t.columns;
           const float* from = bias + s_.bias_at(t.b, t.n, t.first + r, 0);
-          if (s_.bias[3]) for (std::int64_t k = 0; k < t.columns; ++k) row[k] = row[k] * scale + from[k];
-          else for (std::int64_t k = 0; k < t.columns; ++k) row[k] = row[k] * scale + from[0];
+          if (s_.bias[3])
+            for (std::int64_t k = 0; k < t.columns; ++k) row[k] = row[k] * scale + from[k];
+          else
+            for (std::int64_t k = 0; k < t.columns; ++k) row[k] = row[k] * scale + from[0];
         }
       });
     if (s_.causal)
@@ -139,8 +153,15 @@ class AttentionForward final : public Attention {
       run_fold(*parts_.sum, tile, t.rows, t.columns, sums);
       const std::int64_t step = s_.heads * s_.depth;
       float* out = args.output<float>(0) + s_.output_at(t.b, t.first, t.n);
-      library_gemm({.m = t.rows, .n = s_.depth, .k = t.columns, .a = tile, .lda = t.columns,
-                    .b = args.input<float>(2) + s_.value_at(t.b, 0, t.n), .ldb = step, .c = out, .ldc = step});
+      library_gemm({.m = t.rows,
+                    .n = s_.depth,
+                    .k = t.columns,
+                    .a = tile,
+                    .lda = t.columns,
+                    .b = args.input<float>(2) + s_.value_at(t.b, 0, t.n),
+                    .ldb = step,
+                    .c = out,
+                    .ldc = step});
       float* log_sums = args.output<float>(1) + s_.row_at(t.b, t.n, t.first);
       for (std::int64_t r = 0; r < t.rows; ++r) {
         const float share = 1 / sums[r];
@@ -162,8 +183,10 @@ class AttentionGradient final : public Attention {
 
  private:
   void run_tile(const KernelArgs& args, const Tile& t) const {
-    const float *dy = args.input<float>(0) + s_.output_at(t.b, t.first, t.n), *y = args.input<float>(5) + s_.output_at(t.b, t.first, t.n);
-    const float *query = args.input<float>(1), *key = args.input<float>(2), *value = args.input<float>(3) + s_.value_at(t.b, 0, t.n);
+    const float *dy = args.input<float>(0) + s_.output_at(t.b, t.first, t.n),
+                *y = args.input<float>(5) + s_.output_at(t.b, t.first, t.n);
+    const float *query = args.input<float>(1), *key = args.input<float>(2),
+                *value = args.input<float>(3) + s_.value_at(t.b, 0, t.n);
     const std::int64_t step = s_.heads * s_.size, deep = s_.heads * s_.depth;
     auto* own = static_cast<float*>(scratch(ScratchUse::rows, (2 * tile_rows_ + 2 * tile_floats()) * sizeof(float)));
     float *sums = own + tile_rows_, *shares = sums + tile_rows_, *products = shares + tile_floats();
@@ -176,19 +199,53 @@ class AttentionGradient final : public Attention {
     const bool any_blind = s_.biased && std::ranges::any_of(log_sums, log_sums + t.rows, is_blind);
     if (any_blind) for_blind_rows(t, log_sums, shares, true);
     const bool more = t.first > 0;  // later tiles add to what the first of the head wrote
-    float *dq = args.output<float>(0) + s_.query_at(t.b, t.first, t.n), *dk = args.output<float>(1) + s_.key_at(t.b, 0, t.n);
+    float *dq = args.output<float>(0) + s_.query_at(t.b, t.first, t.n),
+          *dk = args.output<float>(1) + s_.key_at(t.b, 0, t.n);
     float* dv = args.output<float>(2) + s_.value_at(t.b, 0, t.n);
     if (!more) clear_unseen(t, dk, dv);
-    library_gemm({.m = t.columns, .n = s_.depth, .k = t.rows, .transpose_a = true, .a = shares, .lda = t.columns, .b = dy, .ldb = deep,
-                  .c = dv, .ldc = deep, .accumulate = more});
-    library_gemm({.m = t.rows, .n = t.columns, .k = s_.depth, .transpose_b = true, .a = dy, .lda = deep, .b = value, .ldb = deep,
-                  .c = products, .ldc = t.columns});
+    library_gemm({.m = t.columns,
+                  .n = s_.depth,
+                  .k = t.rows,
+                  .transpose_a = true,
+                  .a = shares,
+                  .lda = t.columns,
+                  .b = dy,
+                  .ldb = deep,
+                  .c = dv,
+                  .ldc = deep,
+                  .accumulate = more});
+    library_gemm({.m = t.rows,
+                  .n = t.columns,
+                  .k = s_.depth,
+                  .transpose_b = true,
+                  .a = dy,
+                  .lda = deep,
+                  .b = value,
+                  .ldb = deep,
+                  .c = products,
+                  .ldc = t.columns});
     run_loop(*parts_.change, products, t.rows, t.columns, {shares, products}, {{own}, {&whole, false}});
     if (any_blind) for_blind_rows(t, log_sums, products, false);
-    library_gemm({.m = t.rows, .n = s_.size, .k = t.columns, .a = products, .lda = t.columns, .b = key + s_.key_at(t.b, 0, t.n),
-                  .ldb = step, .c = dq, .ldc = step});
-    library_gemm({.m = t.columns, .n = s_.size, .k = t.rows, .transpose_a = true, .a = products, .lda = t.columns,
-                  .b = query + s_.query_at(t.b, t.first, t.n), .ldb = step, .c = dk, .ldc = step, .accumulate = more});
+    library_gemm({.m = t.rows,
+                  .n = s_.size,
+                  .k = t.columns,
+                  .a = products,
+                  .lda = t.columns,
+                  .b = key + s_.key_at(t.b, 0, t.n),
+                  .ldb = step,
+                  .c = dq,
+                  .ldc = step});
+    library_gemm({.m = t.columns,
+                  .n = s_.size,
+                  .k = t.rows,
+                  .transpose_a = true,
+                  .a = products,
+                  .lda = t.columns,
+                  .b = query + s_.query_at(t.b, t.first, t.n),
+                  .ldb = step,
+                  .c = dk,
+                  .ldc = step,
+                  .accumulate = more});
   }
 
   static bool is_blind(float log_sum) { return log_sum < AttentionSizes::blind(DType::f32); }

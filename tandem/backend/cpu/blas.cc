@@ -12,12 +12,12 @@ int narrow(std::int64_t size) { return static_cast<int>(size); }  // sizes are c
 CBLAS_TRANSPOSE flag(bool transpose) { return transpose ? CblasTrans : CblasNoTrans; }
 
 void cblas_gemm(const Gemm<float>& g) {
-  cblas_sgemm(CblasRowMajor, flag(g.transpose_a), flag(g.transpose_b), narrow(g.m), narrow(g.n), narrow(g.k), g.factor(), g.a,
-              narrow(g.lda), g.b, narrow(g.ldb), g.of_c(), g.c, narrow(g.ldc));
+  cblas_sgemm(CblasRowMajor, flag(g.transpose_a), flag(g.transpose_b), narrow(g.m), narrow(g.n), narrow(g.k),
+              g.factor(), g.a, narrow(g.lda), g.b, narrow(g.ldb), g.of_c(), g.c, narrow(g.ldc));
 }
 void cblas_gemm(const Gemm<double>& g) {
-  cblas_dgemm(CblasRowMajor, flag(g.transpose_a), flag(g.transpose_b), narrow(g.m), narrow(g.n), narrow(g.k), g.factor(), g.a,
-              narrow(g.lda), g.b, narrow(g.ldb), g.of_c(), g.c, narrow(g.ldc));
+  cblas_dgemm(CblasRowMajor, flag(g.transpose_a), flag(g.transpose_b), narrow(g.m), narrow(g.n), narrow(g.k),
+              g.factor(), g.a, narrow(g.lda), g.b, narrow(g.ldb), g.of_c(), g.c, narrow(g.ldc));
 }
 
 /// For a stored as (rows, columns).

@@ -18,10 +18,8 @@ using Comparable = decltype(comparable(T{}));
 /// True when the challenger takes the place of the best so far: of equal ones the first stays.
 template <class C>
 bool beats(C challenger, C best) {
-  if constexpr (std::is_floating_point_v<C>)
-    return (challenger > best) | ((challenger != challenger) & (best == best));
-  else
-    return challenger > best;
+  if constexpr (std::is_floating_point_v<C>) return (challenger > best) | ((challenger != challenger) & (best == best));
+  else return challenger > best;
 }
 
 }  // namespace tandem::cpu

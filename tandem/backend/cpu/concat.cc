@@ -96,11 +96,13 @@ std::int64_t input_row(const PadPlan& plan, std::int64_t row) {
 template <class T>
 void pad_run(std::int64_t before, std::int64_t run, std::int64_t row, const T* from, T value, T* to) {
   const auto fill = [&](T* begin, std::int64_t count) {
-    parallel_ranges(count, sizeof(T), [&](std::int64_t first, std::int64_t last) { fill_elements(begin + first, begin + last, value); });
+    parallel_ranges(count, sizeof(T),
+                    [&](std::int64_t first, std::int64_t last) { fill_elements(begin + first, begin + last, value); });
   };
   fill(to, before);
   parallel_ranges(run, sizeof(T), [&](std::int64_t first, std::int64_t last) {
-    std::memcpy(static_cast<void*>(to + before + first), from + first, static_cast<std::size_t>(last - first) * sizeof(T));
+    std::memcpy(static_cast<void*>(to + before + first), from + first,
+                static_cast<std::size_t>(last - first) * sizeof(T));
   });
   fill(to + before + run, row - before - run);
 }

@@ -55,15 +55,20 @@ Descs descs_of(const ConvSizes& s, std::int64_t images) {
 Forward::primitive_desc forward_desc(const Descs& d) {
   return {{dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, d.input, d.filter, d.output,
            d.strides, d.dilates, d.before, d.after},
-          shared_attr(), onednn_engine()};
+          shared_attr(),
+          onednn_engine()};
 }
 InputGradient::primitive_desc input_gradient_desc(const Descs& d) {
   return {{dnnl::algorithm::convolution_direct, d.input, d.filter, d.output, d.strides, d.dilates, d.before, d.after},
-          shared_attr(), onednn_engine(), forward_desc(d)};
+          shared_attr(),
+          onednn_engine(),
+          forward_desc(d)};
 }
 FilterGradient::primitive_desc filter_gradient_desc(const Descs& d) {
   return {{dnnl::algorithm::convolution_direct, d.input, d.filter, d.output, d.strides, d.dilates, d.before, d.after},
-          shared_attr(), onednn_engine(), forward_desc(d)};
+          shared_attr(),
+          onednn_engine(),
+          forward_desc(d)};
 }
 
 /// One primitive for whole slices, one for a shorter last slice, and the filter's layout both use.
@@ -135,7 +140,9 @@ constexpr std::int64_t kMostSlices = 16;
 class ConvOverFilter final : public PreparedKernel {
  public:
   ConvOverFilter(const ConvSizes& sizes, ConvKind kind, Epilogue epilogue = {})
-      : conv_(sliced(sizes, kind, kMostSlices)), forward_(kind == ConvKind::forward), epilogue_(std::move(epilogue)) {
+      : conv_(sliced(sizes, kind, kMostSlices)),
+        forward_(kind == ConvKind::forward),
+        epilogue_(std::move(epilogue)) {
     if (const auto plain = filter_hwio(sizes); plain != conv_.filter) reorder_ = share_reorder(plain, conv_.filter);
   }
 
@@ -154,7 +161,8 @@ class ConvOverFilter final : public PreparedKernel {
       conv_.of(slice).execute(std::array<const void*, 3>{input + first * conv_.sizes.input_image(), filter,
                                                          output + first * conv_.sizes.output_image()});
       const std::int64_t positions = conv_.sizes.rows.output * conv_.sizes.columns.output;
-      epilogue_.run(args, {.row = first * positions, .rows = std::min(conv_.slices.images, conv_.sizes.batch - first) * positions,
+      epilogue_.run(args, {.row = first * positions,
+                           .rows = std::min(conv_.slices.images, conv_.sizes.batch - first) * positions,
                            .columns = conv_.sizes.out_channels});
     });
   }
@@ -184,9 +192,8 @@ class ConvFilterGradient final : public PreparedKernel {
                                                          args.input<float>(1) + first * conv_.sizes.output_image()});
     });
     const auto elements = static_cast<std::int64_t>(conv_.filter.get_size() / sizeof(float));
-    parallel_ranges(elements, count * static_cast<std::int64_t>(sizeof(float)), [&](std::int64_t begin, std::int64_t end) {
-      add_partials(partials, count, begin, end);
-    });
+    parallel_ranges(elements, count * static_cast<std::int64_t>(sizeof(float)),
+                    [&](std::int64_t begin, std::int64_t end) { add_partials(partials, count, begin, end); });
     reorder_->execute(std::array<const void*, 2>{partials, args.output<float>()});
   }
 
@@ -251,13 +258,13 @@ KernelList conv2d_kernels() {
 KernelList fused_conv2d_kernels() {
   return {fused_product_kernel<onednn_conv<ConvKind::forward>, prepare_conv>("onednn"),
           fused_product_kernel<amx_conv<ConvKind::forward>, prepare_amx_conv>("amx"),
-          fused_after<widened_kernel<conv2d_kernels>>(),
-          fused_after<reference_conv2d>()};
+          fused_after<widened_kernel<conv2d_kernels>>(), fused_after<reference_conv2d>()};
 }
 
 KernelList conv2d_backprop_input_kernels() {
   return {{"gemm", gemm_input_gradient, prepare_gemm_input_gradient},
-          {"onednn", onednn_conv<ConvKind::input_gradient>, [](const KernelCall& call) -> Prepared {
+          {"onednn", onednn_conv<ConvKind::input_gradient>,
+           [](const KernelCall& call) -> Prepared {
              return std::make_unique<ConvOverFilter>(conv_sizes(call, ConvKind::input_gradient),
                                                      ConvKind::input_gradient);
            }},
@@ -265,7 +272,8 @@ KernelList conv2d_backprop_input_kernels() {
 }
 
 KernelList conv2d_backprop_filter_kernels() {
-  return {{"onednn", onednn_conv<ConvKind::filter_gradient>, [](const KernelCall& call) -> Prepared {
+  return {{"onednn", onednn_conv<ConvKind::filter_gradient>,
+           [](const KernelCall& call) -> Prepared {
              return std::make_unique<ConvFilterGradient>(conv_sizes(call, ConvKind::filter_gradient));
            }},
           {"amx", amx_conv<ConvKind::filter_gradient>, prepare_amx_filter_gradient}};

@@ -1,5 +1,6 @@
-// Convolutions of bfloat16 as products on AMX tiles. The windows of some hundred outputs are laid side by side, a row each, and
-// multiplied by the filter as it comes. The input gradient with strides of one is a convolution with the filter turned around.
+// Convolutions of bfloat16 as products on AMX tiles. The windows of some hundred outputs are laid side by side, a row
+// each, and multiplied by the filter as it comes. The input gradient with strides of one is a convolution with the
+// filter turned around.
 #include <algorithm>
 #include <cstring>
 
@@ -26,9 +27,11 @@ std::int64_t positions(const ConvSizes& s) { return s.rows.output * s.columns.ou
 std::int64_t window(const ConvSizes& s) { return s.rows.kernel * s.columns.kernel * s.in_channels; }
 
 /// The window of one output, zeros where it leaves the image.
-void copy_window(const ConvSizes& s, const BFloat16* image, std::int64_t out_row, std::int64_t out_column, BFloat16* to) {
+void copy_window(const ConvSizes& s, const BFloat16* image, std::int64_t out_row, std::int64_t out_column,
+                 BFloat16* to) {
   const std::int64_t channels = s.in_channels, run = s.columns.kernel * channels;
-  const std::int64_t top = out_row * s.rows.stride - s.rows.pad_before, left = out_column * s.columns.stride - s.columns.pad_before;
+  const std::int64_t top = out_row * s.rows.stride - s.rows.pad_before,
+                     left = out_column * s.columns.stride - s.columns.pad_before;
   const bool whole_runs = s.columns.dilation == 1 && left >= 0 && left + s.columns.kernel <= s.columns.input;
   for (std::int64_t kr = 0; kr < s.rows.kernel; ++kr, to += run) {
     const std::int64_t row = top + kr * s.rows.dilation;
@@ -59,7 +62,8 @@ struct Windows {
 template <class Body>
 void for_windows(const ConvSizes& s, const BFloat16* input, std::int64_t images, const Body& body) {
   const std::int64_t each = window(s), all = images * positions(s);
-  const bool in_place = each == s.in_channels && positions(s) == s.rows.input * s.columns.input && s.rows.pad_before == 0 && s.columns.pad_before == 0;
+  const bool in_place = each == s.in_channels && positions(s) == s.rows.input * s.columns.input &&
+                        s.rows.pad_before == 0 && s.columns.pad_before == 0;
   if (in_place) return body(Windows{0, all, input});
   constexpr std::int64_t kMost = 512, kLeast = 64, kElements = 4 << 20;
   const std::int64_t at_once = std::min(all, std::clamp(kElements / each / kLeast * kLeast, kLeast, kMost));
@@ -68,7 +72,8 @@ void for_windows(const ConvSizes& s, const BFloat16* input, std::int64_t images,
     const std::int64_t count = std::min(at_once, all - first);
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t image = (first + i) / positions(s), position = (first + i) % positions(s);
-      copy_window(s, input + image * s.input_image(), position / s.columns.output, position % s.columns.output, rows + i * each);
+      copy_window(s, input + image * s.input_image(), position / s.columns.output, position % s.columns.output,
+                  rows + i * each);
     }
     body(Windows{first, count, rows});
   }
@@ -83,23 +88,36 @@ Images images_of(const ConvSizes& s, const BatchSlices& slices, std::int64_t sli
 }
 
 /// `input` [images, …] convolved with `filter` [window, out_channels].
-void convolve(const ConvSizes& s, const BFloat16* input, std::int64_t images, const BFloat16* filter, BFloat16* output) {
+void convolve(const ConvSizes& s, const BFloat16* input, std::int64_t images, const BFloat16* filter,
+              BFloat16* output) {
   for_windows(s, input, images, [&](const Windows& windows) {
-    amx_gemm(Gemm<BFloat16>{.m = windows.count, .n = s.out_channels, .k = window(s), .a = windows.at, .lda = window(s), .b = filter, .ldb = s.out_channels,
-                            .c = output + windows.first * s.out_channels, .ldc = s.out_channels});
+    amx_gemm(Gemm<BFloat16>{.m = windows.count,
+                            .n = s.out_channels,
+                            .k = window(s),
+                            .a = windows.at,
+                            .lda = window(s),
+                            .b = filter,
+                            .ldb = s.out_channels,
+                            .c = output + windows.first * s.out_channels,
+                            .ldc = s.out_channels});
   });
 }
 
 class Forward final : public PreparedKernel {
  public:
-  Forward(const ConvSizes& sizes, Epilogue epilogue) : s_(sizes), slices_(slice_batch(sizes, kMostSlices)), epilogue_(std::move(epilogue)) {}
+  Forward(const ConvSizes& sizes, Epilogue epilogue)
+      : s_(sizes),
+        slices_(slice_batch(sizes, kMostSlices)),
+        epilogue_(std::move(epilogue)) {}
 
   void run(const KernelArgs& args) const override {
     parallel(slices_.count, [&](std::int64_t slice) {
       const Images images = images_of(s_, slices_, slice);
       convolve(s_, args.input<BFloat16>(0) + images.first * s_.input_image(), images.count, args.input<BFloat16>(1),
                args.output<BFloat16>() + images.first * s_.output_image());
-      epilogue_.run(args, {.row = images.first * positions(s_), .rows = images.count * positions(s_), .columns = s_.out_channels});
+      epilogue_.run(
+          args,
+          {.row = images.first * positions(s_), .rows = images.count * positions(s_), .columns = s_.out_channels});
     });
   }
 
@@ -119,14 +137,20 @@ class InputGradient final : public PreparedKernel {
     turn_filter(args.input<BFloat16>(0), filter);
     parallel(slices_.count, [&](std::int64_t slice) {
       const Images images = images_of(s_, slices_, slice);
-      convolve(s_, args.input<BFloat16>(1) + images.first * s_.input_image(), images.count, filter, args.output<BFloat16>() + images.first * s_.output_image());
+      convolve(s_, args.input<BFloat16>(1) + images.first * s_.input_image(), images.count, filter,
+               args.output<BFloat16>() + images.first * s_.output_image());
     });
   }
 
  private:
   static Window turned(const Window& w) {
     const std::int64_t reach = (w.kernel - 1) * w.dilation;
-    return {.input = w.output, .output = w.input, .kernel = w.kernel, .dilation = w.dilation, .pad_before = reach - w.pad_before, .pad_after = reach - w.pad_after};
+    return {.input = w.output,
+            .output = w.input,
+            .kernel = w.kernel,
+            .dilation = w.dilation,
+            .pad_before = reach - w.pad_before,
+            .pad_after = reach - w.pad_after};
   }
   static ConvSizes turned(const ConvSizes& s) {
     ConvSizes t = s;
@@ -145,7 +169,8 @@ class InputGradient final : public PreparedKernel {
         BFloat16* turned = to + tap * channels * outputs;
         for (std::int64_t o = 0; o < outputs; o += kBlock)
           for (std::int64_t c = 0; c < channels; ++c)
-            for (std::int64_t i = o; i < std::min(o + kBlock, outputs); ++i) turned[i * channels + c] = plane[c * outputs + i];
+            for (std::int64_t i = o; i < std::min(o + kBlock, outputs); ++i)
+              turned[i * channels + c] = plane[c * outputs + i];
       }
     });
   }
@@ -165,11 +190,20 @@ class FilterGradient final : public PreparedKernel {
     parallel(slices_.count, [&](std::int64_t slice) {
       const Images images = images_of(s_, slices_, slice);
       const BFloat16* gradient = args.input<BFloat16>(1) + images.first * s_.output_image();
-      for_windows(s_, args.input<BFloat16>(0) + images.first * s_.input_image(), images.count, [&](const Windows& windows) {
-        amx_gemm(Gemm<BFloat16, float>{.m = window(s_), .n = s_.out_channels, .k = windows.count, .transpose_a = true, .a = windows.at, .lda = window(s_),
-                                       .b = gradient + windows.first * s_.out_channels, .ldb = s_.out_channels, .c = partials + slice * elements,
-                                       .ldc = s_.out_channels, .accumulate = windows.first > 0});
-      });
+      for_windows(s_, args.input<BFloat16>(0) + images.first * s_.input_image(), images.count,
+                  [&](const Windows& windows) {
+                    amx_gemm(Gemm<BFloat16, float>{.m = window(s_),
+                                                   .n = s_.out_channels,
+                                                   .k = windows.count,
+                                                   .transpose_a = true,
+                                                   .a = windows.at,
+                                                   .lda = window(s_),
+                                                   .b = gradient + windows.first * s_.out_channels,
+                                                   .ldb = s_.out_channels,
+                                                   .c = partials + slice * elements,
+                                                   .ldc = s_.out_channels,
+                                                   .accumulate = windows.first > 0});
+                  });
     });
     parallel_ranges(elements, sizeof(float) * slices_.count, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t slice = 1; slice < slices_.count; ++slice)
@@ -211,6 +245,8 @@ Prepared prepare_amx_input_gradient(const KernelCall& call) {
   if (sizes.rows.stride == 1 && sizes.columns.stride == 1) return std::make_unique<InputGradient>(sizes);
   return scattered_input_gradient(sizes, call.dtype());
 }
-Prepared prepare_amx_filter_gradient(const KernelCall& call) { return std::make_unique<FilterGradient>(conv_sizes(call, ConvKind::filter_gradient)); }
+Prepared prepare_amx_filter_gradient(const KernelCall& call) {
+  return std::make_unique<FilterGradient>(conv_sizes(call, ConvKind::filter_gradient));
+}
 
 }  // namespace tandem::cpu

@@ -49,7 +49,8 @@ template <class T>
 void image_gradient(const ConvSizes& s, const T* filter, const T* output_gradient, float* image) {
   constexpr std::int64_t kReceivedFloats = 16 << 10;  // 64 KiB: the product is still in the cache when scattered
   const std::int64_t pixel = s.rows.kernel * s.columns.kernel * s.in_channels;
-  const std::int64_t rows_at_once = std::clamp<std::int64_t>(kReceivedFloats / (pixel * s.columns.output), 1, s.rows.output);
+  const std::int64_t rows_at_once =
+      std::clamp<std::int64_t>(kReceivedFloats / (pixel * s.columns.output), 1, s.rows.output);
   auto* received =
       static_cast<float*>(scratch(ScratchUse::columns, rows_at_once * s.columns.output * pixel * sizeof(float)));
   std::memset(image, 0, s.input_image() * sizeof(float));
@@ -75,7 +76,8 @@ void write_gradient(const ConvSizes& s, const float* filter, const float* output
   image_gradient(s, filter, output_gradient, image);
 }
 void write_gradient(const ConvSizes& s, const BFloat16* filter, const BFloat16* output_gradient, BFloat16* image) {
-  auto* sums = static_cast<float*>(scratch(ScratchUse::rows, static_cast<std::size_t>(s.input_image()) * sizeof(float)));
+  auto* sums =
+      static_cast<float*>(scratch(ScratchUse::rows, static_cast<std::size_t>(s.input_image()) * sizeof(float)));
   image_gradient(s, filter, output_gradient, sums);
   narrow(sums, image, s.input_image());
 }
@@ -86,7 +88,8 @@ Prepared scattered(const ConvSizes& sizes) {
     parallel(slices.count, [&](std::int64_t slice) {
       const std::int64_t first = slice * slices.images;
       for (std::int64_t i = first; i < std::min(first + slices.images, sizes.batch); ++i)
-        write_gradient(sizes, args.input<T>(0), args.input<T>(1) + i * sizes.output_image(), args.output<T>() + i * sizes.input_image());
+        write_gradient(sizes, args.input<T>(0), args.input<T>(1) + i * sizes.output_image(),
+                       args.output<T>() + i * sizes.input_image());
     });
   });
 }
@@ -102,7 +105,9 @@ Support gemm_input_gradient(const KernelCall& call) {
   return yes();
 }
 
-Prepared prepare_gemm_input_gradient(const KernelCall& call) { return scattered<float>(conv_sizes(call, ConvKind::input_gradient)); }
+Prepared prepare_gemm_input_gradient(const KernelCall& call) {
+  return scattered<float>(conv_sizes(call, ConvKind::input_gradient));
+}
 
 Prepared scattered_input_gradient(const ConvSizes& sizes, DType dtype) {
   return dtype == DType::bf16 ? scattered<BFloat16>(sizes) : scattered<float>(sizes);

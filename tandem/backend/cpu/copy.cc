@@ -54,24 +54,23 @@ void fill_row(T value, std::int64_t length, T* to) {
 
 template <class T>
 void copy_row(const T* from, std::int64_t step, std::int64_t length, T* to) {
-  if (step == 1)
-    std::memcpy(to, from, length * sizeof(T));
-  else if (step == 0)
-    fill_row(*from, length, to);
-  else if (step == -1)
-    copy_stepping<-1>(from, length, to);
-  else if (step == 2)
-    copy_stepping<2>(from, length, to);
+  if (step == 1) std::memcpy(to, from, length * sizeof(T));
+  else if (step == 0) fill_row(*from, length, to);
+  else if (step == -1) copy_stepping<-1>(from, length, to);
+  else if (step == 2) copy_stepping<2>(from, length, to);
   else
     for (std::int64_t i = 0; i < length; ++i) to[i] = from[i * step];
 }
 
-/// `count` pixels of kLength elements. Three are moved as four, which is one load and one store: what is read too much lies in a
-/// neighbour, what is written too much is overwritten by the next one. The first and the last have no neighbour on one side.
+/// `count` pixels of kLength elements. Three are moved as four, which is one load and one store: what is read too much
+/// lies in a neighbour, what is written too much is overwritten by the next one. The first and the last have no
+/// neighbour on one side.
 template <int kLength, class T>
 void copy_pixels(const T* from, std::int64_t step, std::int64_t count, T* to) {
   constexpr int kMoved = kLength == 3 && sizeof(T) <= 4 ? 4 : kLength;
-  const auto move = [&](std::int64_t i, int length) __attribute__((always_inline)) { std::memcpy(to + i * kLength, from + i * step, length * sizeof(T)); };
+  const auto move = [&](std::int64_t i, int length) __attribute__((always_inline)) {
+    std::memcpy(to + i * kLength, from + i * step, length * sizeof(T));
+  };
   if (kMoved == kLength || step == 0) {
     for (std::int64_t i = 0; i < count; ++i) move(i, kLength);
     return;
@@ -85,10 +84,12 @@ void copy_pixels(const T* from, std::int64_t step, std::int64_t count, T* to) {
 template <int kLength, class T>
 void copy_short_rows(const StridedCopy& copy, const T* from, T* to) {
   const int axis = copy.rank - 2;  // rows of rows
-  const std::int64_t count = copy.sizes[axis], step = copy.steps[axis], bytes = count * kLength * static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t count = copy.sizes[axis], step = copy.steps[axis],
+                     bytes = count * kLength * static_cast<std::int64_t>(sizeof(T));
   parallel_ranges(copy.elements / (count * kLength), bytes, [&](std::int64_t first, std::int64_t end) {
     Odometer row(copy, axis, first);
-    for (std::int64_t r = first; r < end; ++r, row.advance()) copy_pixels<kLength>(from + row.offset(), step, count, to + r * count * kLength);
+    for (std::int64_t r = first; r < end; ++r, row.advance())
+      copy_pixels<kLength>(from + row.offset(), step, count, to + r * count * kLength);
   });
 }
 
@@ -101,7 +102,8 @@ void copy_rows(const StridedCopy& copy, const T* from, T* to) {
   if (step == 1 && length == 4) return copy_short_rows<4>(copy, from, to);
   parallel_ranges(copy.elements / length, length * sizeof(T), [&](std::int64_t first, std::int64_t end) {
     Odometer row(copy, last, first);
-    for (std::int64_t r = first; r < end; ++r, row.advance()) copy_row(from + row.offset(), step, length, to + r * length);
+    for (std::int64_t r = first; r < end; ++r, row.advance())
+      copy_row(from + row.offset(), step, length, to + r * length);
   });
 }
 

@@ -11,7 +11,8 @@ Prepared prepare_fill(std::int64_t count) {
   return prepared([count](const KernelArgs& args) {
     const T value = element_of<T>(std::bit_cast<double>(args.run_time[0]));
     T* out = args.output<T>();
-    parallel_ranges(count, sizeof(T), [&](std::int64_t begin, std::int64_t end) { fill_elements(out + begin, out + end, value); });
+    parallel_ranges(count, sizeof(T),
+                    [&](std::int64_t begin, std::int64_t end) { fill_elements(out + begin, out + end, value); });
   });
 }
 

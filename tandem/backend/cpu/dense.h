@@ -37,12 +37,11 @@ template <class Body>
 void parallel_ranges(std::int64_t count, std::int64_t item_bytes, const Body& body) {
   constexpr std::int64_t kSliceBytes = 64 << 10, kMostSlices = 64;
   if (count <= 0) return;
-  const std::int64_t wanted =
-      std::clamp<std::int64_t>(count * std::max<std::int64_t>(item_bytes, 1) / kSliceBytes, 1, std::min(kMostSlices, count));
+  const std::int64_t wanted = std::clamp<std::int64_t>(count * std::max<std::int64_t>(item_bytes, 1) / kSliceBytes, 1,
+                                                       std::min(kMostSlices, count));
   const std::int64_t each = (count + wanted - 1) / wanted;
-  parallel((count + each - 1) / each, [&](std::int64_t slice) {
-    body(slice * each, std::min(slice * each + each, count));
-  });
+  parallel((count + each - 1) / each,
+           [&](std::int64_t slice) { body(slice * each, std::min(slice * each + each, count)); });
 }
 
 /// As parallel_ranges, for loops that walk all rows in every slice: slices are no narrower than some cache lines.
@@ -63,7 +62,8 @@ inline void parallel_zero(void* to, std::size_t bytes) {
 }
 inline void parallel_copy(const void* from, void* to, std::size_t bytes) {
   parallel_ranges(static_cast<std::int64_t>(bytes), 1, [&](std::int64_t first, std::int64_t last) {
-    std::memcpy(static_cast<char*>(to) + first, static_cast<const char*>(from) + first, static_cast<std::size_t>(last - first));
+    std::memcpy(static_cast<char*>(to) + first, static_cast<const char*>(from) + first,
+                static_cast<std::size_t>(last - first));
   });
 }
 

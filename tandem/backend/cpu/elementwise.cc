@@ -13,7 +13,9 @@ LoopNest nest_of(const KernelCall& call) {
 /// While it lives, this thread computes with 0 instead of numbers too small for a normal float.
 class FlushedDenormals {
  public:
-  FlushedDenormals() : before_(__builtin_ia32_stmxcsr()) { __builtin_ia32_ldmxcsr(before_ | kFlushResults | kFlushOperands); }
+  FlushedDenormals() : before_(__builtin_ia32_stmxcsr()) {
+    __builtin_ia32_ldmxcsr(before_ | kFlushResults | kFlushOperands);
+  }
   ~FlushedDenormals() { __builtin_ia32_ldmxcsr(before_); }
   FlushedDenormals(const FlushedDenormals&) = delete;
   FlushedDenormals& operator=(const FlushedDenormals&) = delete;
@@ -23,8 +25,9 @@ class FlushedDenormals {
   const unsigned before_;
 };
 
-/// Averages that decay, as optimizers keep them, end below the normal floats where a gradient stays 0 (units that no longer
-/// fire) and never leave that range, since rounding keeps them from 0; the processor takes thirty times as long for those.
+/// Averages that decay, as optimizers keep them, end below the normal floats where a gradient stays 0 (units that no
+/// longer fire) and never leave that range, since rounding keeps them from 0; the processor takes thirty times as long
+/// for those.
 class UpdateLoop final : public Loop {
  public:
   explicit UpdateLoop(std::shared_ptr<const Loop> loop) : loop_(std::move(loop)) {}

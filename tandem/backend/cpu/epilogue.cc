@@ -70,7 +70,9 @@ void Epilogue::run(const KernelArgs& args, const ProductBlock& block) const {
 }
 
 void Epilogue::run_all(const KernelArgs& args) const {
-  const auto per_slice = std::max<std::int64_t>(1, static_cast<std::int64_t>(kSliceWork / (work_ * static_cast<double>(std::max<std::int64_t>(columns_, 1)) + 1)));
+  const auto per_slice = std::max<std::int64_t>(
+      1,
+      static_cast<std::int64_t>(kSliceWork / (work_ * static_cast<double>(std::max<std::int64_t>(columns_, 1)) + 1)));
   parallel((rows_ + per_slice - 1) / per_slice, [&](std::int64_t slice) {
     const std::int64_t row = slice * per_slice;
     run(args, {.row = row, .rows = std::min(per_slice, rows_ - row), .columns = columns_});

@@ -58,7 +58,8 @@ using PrepareProduct = Prepared (*)(const KernelCall& product, Epilogue epilogue
 
 template <Support (*supports)(const KernelCall&), PrepareProduct prepare>
 Kernel product_kernel(std::string_view name) {
-  return {.name = name, .supports = supports, .prepare = [](const KernelCall& call) { return prepare(call, Epilogue()); }};
+  return {
+      .name = name, .supports = supports, .prepare = [](const KernelCall& call) { return prepare(call, Epilogue()); }};
 }
 
 template <Support (*supports)(const KernelCall&), PrepareProduct prepare>
@@ -72,17 +73,19 @@ Kernel fused_product_kernel(std::string_view name) {
 template <Kernel (*product)()>
 Kernel fused_after() {
   return {.name = product().name,
-          .supports = [](const KernelCall& call) {
-            const Kernel kernel = product();
-            return kernel.supports ? kernel.supports(ProductCall(call).call()) : yes();
-          },
-          .prepare = [](const KernelCall& call) {
-            return prepared([first = std::shared_ptr<PreparedKernel>(product().prepare(ProductCall(call).call())),
-                             epilogue = Epilogue(call)](const KernelArgs& args) {
-              first->run(args);
-              epilogue.run_all(args);
-            });
-          }};
+          .supports =
+              [](const KernelCall& call) {
+                const Kernel kernel = product();
+                return kernel.supports ? kernel.supports(ProductCall(call).call()) : yes();
+              },
+          .prepare =
+              [](const KernelCall& call) {
+                return prepared([first = std::shared_ptr<PreparedKernel>(product().prepare(ProductCall(call).call())),
+                                 epilogue = Epilogue(call)](const KernelArgs& args) {
+                  first->run(args);
+                  epilogue.run_all(args);
+                });
+              }};
 }
 
 }  // namespace tandem::cpu

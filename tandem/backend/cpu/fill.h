@@ -11,7 +11,8 @@ namespace tandem::cpu {
 template <class T>
 void fill_elements(T* begin, T* end, const T& value) {
   const T zero{};
-  if (std::memcmp(&value, &zero, sizeof(T)) == 0) std::memset(static_cast<void*>(begin), 0, static_cast<std::size_t>(end - begin) * sizeof(T));
+  if (std::memcmp(&value, &zero, sizeof(T)) == 0)
+    std::memset(static_cast<void*>(begin), 0, static_cast<std::size_t>(end - begin) * sizeof(T));
   else wide([&]() __attribute__((always_inline)) { std::fill(begin, end, value); });
 }
 

@@ -44,7 +44,8 @@ void copy_runs(const char* slab, const Index* indices, std::int64_t count, std::
   for (std::int64_t i = 0; i < count; ++i) std::memcpy(to + i * run, slab + indices[i] * run, run);
 }
 
-/// Indices are checked a few at a time, just before they are used: where runs are short, reading the indices is most of the work.
+/// Indices are checked a few at a time, just before they are used: where runs are short, reading the indices is most of
+/// the work.
 template <int kRun, class Index>
 void gather_runs(const GatherPlan& plan, const char* from, const Index* indices, char* to) {
   constexpr std::int64_t kAtATime = 1024;
@@ -104,7 +105,9 @@ void one_hot(const OneHotPlan& plan, const KernelArgs& args) {
   const auto off = element_of<T>(std::bit_cast<double>(args.run_time[1]));
   const std::int64_t slab = plan.depth * plan.inner;
   parallel_ranges(plan.outer, slab * sizeof(T), [&](std::int64_t first, std::int64_t last) {
-    wide([&]() __attribute__((always_inline)) { std::fill_n(args.output<T>() + first * slab, (last - first) * slab, off); });
+    wide([&]() __attribute__((always_inline)) {
+      std::fill_n(args.output<T>() + first * slab, (last - first) * slab, off);
+    });
     for (std::int64_t o = first; o < last; ++o)
       for (std::int64_t i = 0; i < plan.inner; ++i) {
         const std::int64_t hot = args.input<Index>()[o * plan.inner + i];

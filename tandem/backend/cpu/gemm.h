@@ -44,7 +44,8 @@ void openblas_gemm(const Gemm<double>& gemm);
 /// On the calling thread only, with oneDNN.
 void onednn_gemm(const Gemm<float>& gemm);
 
-/// The same for bfloat16, added up in float: where the processor's instructions for it (avx512_bf16) are faster than those for float.
+/// The same for bfloat16, added up in float: where the processor's instructions for it (avx512_bf16) are faster than
+/// those for float.
 void onednn_gemm(const Gemm<BFloat16>& gemm);
 bool avx512_bf16_pays();
 
@@ -58,8 +59,8 @@ bool openblas_is_faster(const Gemm<float>& gemm);
 /// On the calling thread only, with the faster of the two.
 void library_gemm(const Gemm<float>& gemm);
 
-/// On the calling thread only: the 16-bit floats converted to float, block by block, and the sums rounded once. `accumulate` is not
-/// served.
+/// On the calling thread only: the 16-bit floats converted to float, block by block, and the sums rounded once.
+/// `accumulate` is not served.
 void widened_gemm(const Gemm<BFloat16>& gemm);
 void widened_gemm(const Gemm<Half>& gemm);
 

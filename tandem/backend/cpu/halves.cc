@@ -32,13 +32,15 @@ constexpr std::int64_t kLanes = 8;
 
 [[gnu::target("avx2,f16c")]] std::int64_t widen_f16c(const Half* from, float* to, std::int64_t count) {
   std::int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
+  for (; i + kLanes <= count; i += kLanes)
+    _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
   return i;
 }
 [[gnu::target("avx2,f16c")]] std::int64_t narrow_f16c(const float* from, Half* to, std::int64_t count) {
   std::int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes)
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i),
+                     _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
   return i;
 }
 
@@ -65,7 +67,9 @@ namespace {
 class Temporary {
  public:
   Temporary(Device* device, std::size_t bytes)
-      : space_(device ? &device->memory() : nullptr), bytes_(bytes), address_(space_ ? space_->allocate(bytes) : ::operator new(bytes, kAlignment)) {}
+      : space_(device ? &device->memory() : nullptr),
+        bytes_(bytes),
+        address_(space_ ? space_->allocate(bytes) : ::operator new(bytes, kAlignment)) {}
   ~Temporary() {
     if (space_) space_->free(address_, bytes_);
     else ::operator delete(address_, kAlignment);
@@ -85,7 +89,9 @@ class Temporary {
 class WidenedCall {
  public:
   explicit WidenedCall(const KernelCall& call)
-      : inputs_(widened(call.inputs)), outputs_(widened(call.outputs)), call_{call.op, call.attrs, inputs_, outputs_, call.device} {}
+      : inputs_(widened(call.inputs)),
+        outputs_(widened(call.outputs)),
+        call_{call.op, call.attrs, inputs_, outputs_, call.device} {}
   WidenedCall(const WidenedCall&) = delete;
   WidenedCall& operator=(const WidenedCall&) = delete;
   const KernelCall& call() const { return call_; }
@@ -123,7 +129,11 @@ void visit_half(DType dtype, const F& f) {
 
 class Widened final : public PreparedKernel {
  public:
-  Widened(const KernelCall& call, Prepared kernel) : device_(call.device), kernel_(std::move(kernel)), inputs_(call.inputs.size()), outputs_(call.outputs.size()) {
+  Widened(const KernelCall& call, Prepared kernel)
+      : device_(call.device),
+        kernel_(std::move(kernel)),
+        inputs_(call.inputs.size()),
+        outputs_(call.outputs.size()) {
     for (std::size_t i = 0; i < inputs_; ++i) add(before_, i, call.inputs[i]);
     for (std::size_t i = 0; i < outputs_; ++i) add(after_, i, call.outputs[i]);
   }
@@ -136,7 +146,8 @@ class Widened final : public PreparedKernel {
       auto* to = reinterpret_cast<float*>(memory.address() + c.offset);
       visit_half(c.dtype, [&]<class T>(T) {
         const auto* from = static_cast<const T*>(args.inputs[c.index]);
-        parallel_ranges(c.elements, sizeof(float), [&](std::int64_t first, std::int64_t last) { widen(from + first, to + first, last - first); });
+        parallel_ranges(c.elements, sizeof(float),
+                        [&](std::int64_t first, std::int64_t last) { widen(from + first, to + first, last - first); });
       });
       inputs[c.index] = to;
     }
@@ -146,7 +157,8 @@ class Widened final : public PreparedKernel {
       const auto* from = reinterpret_cast<const float*>(memory.address() + c.offset);
       visit_half(c.dtype, [&]<class T>(T) {
         auto* to = static_cast<T*>(args.outputs[c.index]);
-        parallel_ranges(c.elements, sizeof(float), [&](std::int64_t first, std::int64_t last) { narrow(from + first, to + first, last - first); });
+        parallel_ranges(c.elements, sizeof(float),
+                        [&](std::int64_t first, std::int64_t last) { narrow(from + first, to + first, last - first); });
       });
     }
   }

@@ -7,7 +7,9 @@
 namespace tandem::cpu {
 namespace {
 
-AxisSet axes_of(const KernelCall& call) { return reduced_axes(call.op.name, call.attr().ints("axis"), call.shape().rank()); }
+AxisSet axes_of(const KernelCall& call) {
+  return reduced_axes(call.op.name, call.attr().ints("axis"), call.shape().rank());
+}
 
 /// Whether the reduced axes come last, so that each result is the mean of a run of memory.
 bool reduces_runs(const KernelCall& call) {
@@ -23,7 +25,8 @@ bool reduces_runs(const KernelCall& call) {
 
 Support supports(const KernelCall& call) {
   const DType dtype = call.dtype();
-  if (is_floating(dtype) || dtype_size(dtype) > 4 || dtype == DType::boolean) return no("is for integers of up to 32 bits, got ", dtype);
+  if (is_floating(dtype) || dtype_size(dtype) > 4 || dtype == DType::boolean)
+    return no("is for integers of up to 32 bits, got ", dtype);
   if (!all_dense(call)) return no("needs dense operands");
   if (!reduces_runs(call)) return no("the reduced axes do not come last");
   return yes();
@@ -46,12 +49,14 @@ template <class T>
 void run_means(const T* from, std::int64_t runs, std::int64_t length, T* to) {
   const std::int64_t pieces = std::max<std::int64_t>(1, (length + kPiece - 1) / kPiece);
   std::vector<std::int64_t> sums(static_cast<std::size_t>(runs * pieces));
-  parallel_ranges(runs * pieces, std::min(length, kPiece) * static_cast<std::int64_t>(sizeof(T)), [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i) {
-      const std::int64_t begin = i % pieces * kPiece;
-      sums[static_cast<std::size_t>(i)] = sum(from + i / pieces * length + begin, std::min(kPiece, length - begin));
-    }
-  });
+  parallel_ranges(runs * pieces, std::min(length, kPiece) * static_cast<std::int64_t>(sizeof(T)),
+                  [&](std::int64_t first, std::int64_t last) {
+                    for (std::int64_t i = first; i < last; ++i) {
+                      const std::int64_t begin = i % pieces * kPiece;
+                      sums[static_cast<std::size_t>(i)] =
+                          sum(from + i / pieces * length + begin, std::min(kPiece, length - begin));
+                    }
+                  });
   for (std::int64_t run = 0; run < runs; ++run) {
     std::int64_t total = 0;
     for (std::int64_t i = 0; i < pieces; ++i) total += sums[static_cast<std::size_t>(run * pieces + i)];

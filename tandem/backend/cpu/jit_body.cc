@@ -13,7 +13,8 @@ namespace {
 bool is_constant(const Node& node) { return node.prim == Prim::constant; }
 bool is_index(const Node& node) { return node.prim == Prim::index_lo || node.prim == Prim::index_hi; }
 
-/// Registers an instruction needs besides its operands and its result: multiplication in halves, constants loaded; a quotient by products.
+/// Registers an instruction needs besides its operands and its result: multiplication in halves, constants loaded; a
+/// quotient by products.
 constexpr int kScratchRegisters = 2, kScratchOfQuotient = 4;
 
 }  // namespace
@@ -44,13 +45,14 @@ Body::Body(VectorEmitter& emit, const expr::Program& program) : emit_(emit), pro
   if (emit.wide() && divides_faster_by_products(JitTarget::avx512)) choose_divisions();
 }
 
-/// Quotients and roots wait for one another, all else for two other units: quotients change sides where that is by far the longer wait, as in
-/// the updates of Adam and RMSprop.
+/// Quotients and roots wait for one another, all else for two other units: quotients change sides where that is by far
+/// the longer wait, as in the updates of Adam and RMSprop.
 void Body::choose_divisions() {
   constexpr int kQuotient = 10, kRoot = 12, kByProducts = 8;  // cycles
   int unit = 0;
   const auto is_f32 = [](const Node& node, Prim prim) { return node.prim == prim && node.lane == Lane::f32; };
-  for (const Node& node : program_.nodes) unit += is_f32(node, Prim::div) ? kQuotient : is_f32(node, Prim::sqrt) ? kRoot : 0;
+  for (const Node& node : program_.nodes)
+    unit += is_f32(node, Prim::div) ? kQuotient : is_f32(node, Prim::sqrt) ? kRoot : 0;
   int others = length_ / 2;
   for (std::size_t i = 0; i < program_.nodes.size() && unit - others > kQuotient; ++i) {
     if (!is_f32(program_.nodes[i], Prim::div)) continue;

@@ -6,15 +6,17 @@ namespace tandem::cpu {
 namespace Inst = x86::Inst;
 using expr::Lane;
 
-/// An Intel core has one unit for quotients and roots, which takes 10 and 12 cycles for sixteen of them, beside two that multiply. Its
-/// vrcp14ps is the same table in every model; that of others is not known to suffice for the last bit.
+/// An Intel core has one unit for quotients and roots, which takes 10 and 12 cycles for sixteen of them, beside two
+/// that multiply. Its vrcp14ps is the same table in every model; that of others is not known to suffice for the last
+/// bit.
 bool divides_faster_by_products(JitTarget target) {
   return target == JitTarget::avx512 && asmjit::CpuInfo::host().isVendor("INTEL");
 }
 
-/// a / b, rounded as the division does. y = 1 / b to the last bit by a cubic step from 14 bits, q = a y, and a - b q, which is exact, corrects
-/// q: right wherever nothing is too small or large on the way. That was tried for every b beside those a whose quotients lie next to the middle
-/// between two floats; only 1 / (2 - 2^-23) would be wrong, unless e + e^2 is rounded up. Vectors with other numbers are divided.
+/// a / b, rounded as the division does. y = 1 / b to the last bit by a cubic step from 14 bits, q = a y, and a - b q,
+/// which is exact, corrects q: right wherever nothing is too small or large on the way. That was tried for every b
+/// beside those a whose quotients lie next to the middle between two floats; only 1 / (2 - 2^-23) would be wrong,
+/// unless e + e^2 is rounded up. Vectors with other numbers are divided.
 x86::Reg VectorEmitter::divide_by_products(const x86::Vec& a, const x86::Vec& b) {
   const x86::Vec y = new_vector(), e = new_vector(), q = new_vector(), rest = new_vector();
   cc.emit(Inst::kIdVrcp14ps, y, b);

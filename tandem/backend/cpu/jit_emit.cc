@@ -41,7 +41,8 @@ std::string unsupported(const Node& node, Lane operand, JitTarget target) {
   const bool is_float = is_float_lane(operand), is_mask = operand == Lane::mask;
   const std::string none = text("no instruction for ", expr::prim_name(node.prim), " of ", lane_name(operand));
   switch (node.prim) {
-    case Prim::div: return is_float || operand == Lane::i32 ? "" : is_mask ? none : "no vector division of 64-bit integers";
+    case Prim::div:
+      return is_float || operand == Lane::i32 ? "" : is_mask ? none : "no vector division of 64-bit integers";
     case Prim::mul:
       if (operand == Lane::i64 && !wide) return "AVX2 has no 64-bit integer multiply";
       return is_mask ? none : "";
@@ -287,7 +288,7 @@ void VectorEmitter::fma(const x86::Reg& to, Lane lane, const Arg& a, const Arg& 
 void VectorEmitter::compare(Prim prim, Lane lane, const x86::Reg& to, const Arg& a, const Arg& b) {
   if (is_float_lane(lane)) {
     const bool swap = !a.operand.isReg() && b.operand.isReg();  // the constant goes second
-    const int predicate = prim == Prim::eq ? kEqual
+    const int predicate = prim == Prim::eq   ? kEqual
                           : prim == Prim::lt ? (swap ? kGreater : kLess)
                                              : (swap ? kGreaterEqual : kLessEqual);
     const x86::Reg first = in_register(swap ? b : a);
@@ -416,8 +417,8 @@ void VectorEmitter::unary(Prim prim, Lane lane, const x86::Reg& to, const Arg& a
   const bool f32 = lane == Lane::f32;
   const std::uint64_t sign = std::uint64_t{1} << (8 * lane_bytes_ - 1);
   auto round = [&](int how) {
-    const InstId id = wide_ ? (f32 ? Inst::kIdVrndscaleps : Inst::kIdVrndscalepd)
-                            : (f32 ? Inst::kIdVroundps : Inst::kIdVroundpd);
+    const InstId id =
+        wide_ ? (f32 ? Inst::kIdVrndscaleps : Inst::kIdVrndscalepd) : (f32 ? Inst::kIdVroundps : Inst::kIdVroundpd);
     cc.emit(id, to, a.operand, asmjit::imm(how));
   };
   switch (prim) {
@@ -460,13 +461,14 @@ void VectorEmitter::binary(Prim prim, Lane lane, const x86::Reg& to, const Arg& 
     default: id = pick(lane, Inst::kIdVmaxps, Inst::kIdVmaxpd, Inst::kIdVpmaxsd, Inst::kIdVpmaxsq); break;
   }
   if (lane == Lane::i32 && prim == Prim::div) divide_i32(to, a, b);
-  else if (lane == Lane::f32 && prim == Prim::div && by_products_) move(to, divide_by_products(in_register(a).as<x86::Vec>(), in_register(b).as<x86::Vec>()));
+  else if (lane == Lane::f32 && prim == Prim::div && by_products_)
+    move(to, divide_by_products(in_register(a).as<x86::Vec>(), in_register(b).as<x86::Vec>()));
   else if (lane == Lane::i64 && !wide_ && (prim == Prim::min || prim == Prim::max)) min_max_i64_avx2(prim, to, a, b);
   else cc.emit(id, to, in_register(a), b.operand);
 }
 
-/// By way of doubles, half a vector at a time: they hold every quotient closely enough to be cut right. Of the smallest number
-/// and -1 the conversion makes the smallest number again; what is divided by zero becomes zero.
+/// By way of doubles, half a vector at a time: they hold every quotient closely enough to be cut right. Of the smallest
+/// number and -1 the conversion makes the smallest number again; what is divided by zero becomes zero.
 void VectorEmitter::divide_i32(const x86::Reg& to, const Arg& a, const Arg& b) {
   const x86::Vec x = in_register(a).as<x86::Vec>(), y = in_register(b).as<x86::Vec>();
   const auto half = [&](const x86::Vec& v) -> x86::Vec { return wide_ ? x86::Vec(v.ymm()) : x86::Vec(v.xmm()); };

@@ -35,7 +35,9 @@ struct Arg {
 class VectorEmitter {
  public:
   VectorEmitter(x86::Compiler& compiler, JitTarget target, int lane_bytes)
-      : cc(compiler), wide_(target == JitTarget::avx512), lane_bytes_(lane_bytes) {}
+      : cc(compiler),
+        wide_(target == JitTarget::avx512),
+        lane_bytes_(lane_bytes) {}
 
   x86::Compiler& cc;
 

@@ -22,8 +22,12 @@ constexpr int kLongestStep = 256;
 class FoldWriter {
  public:
   FoldWriter(x86::Compiler& cc, const FoldProgram& program, JitTarget target, int lane_bytes)
-      : cc_(cc), program_(program), emit_(cc, target, lane_bytes), map_(emit_, program.map),
-        combine_(emit_, program.combine), vectors_(kFoldLanes / emit_.lanes()) {
+      : cc_(cc),
+        program_(program),
+        emit_(cc, target, lane_bytes),
+        map_(emit_, program.map),
+        combine_(emit_, program.combine),
+        vectors_(kFoldLanes / emit_.lanes()) {
     const int length = map_.length() + combine_.length(), live = map_.most_live() + combine_.most_live();
     const int room = emit_.vector_registers() - std::popcount(program.scalars);
     in_registers_ = length <= kShortProgram && vectors_ + live + 1 < room;
@@ -267,7 +271,8 @@ class FoldWriter {
 class JitFold : public Fold {
  public:
   explicit JitFold(std::shared_ptr<const JitCode> code)
-      : code_(std::move(code)), entry_(reinterpret_cast<void (*)(const FoldArgs*)>(code_->entry())) {}
+      : code_(std::move(code)),
+        entry_(reinterpret_cast<void (*)(const FoldArgs*)>(code_->entry())) {}
   void run(const FoldArgs& args) const override { entry_(&args); }
 
  private:
@@ -308,7 +313,8 @@ std::shared_ptr<const Fold> jit_fold(const FoldProgram& program, std::string& re
   if (target == JitTarget::none) return nullptr;
   const std::string map_key = program.map.key();
   std::string key = "F" + std::to_string(static_cast<int>(target)) + ":" + std::to_string(program.identity) + ":" +
-                    std::to_string(program.scalars) + ":" + std::to_string(map_key.size()) + ":" + map_key + program.combine.key();
+                    std::to_string(program.scalars) + ":" + std::to_string(map_key.size()) + ":" + map_key +
+                    program.combine.key();
   auto code = cached_code(key, fold_writer(program, target), refusal);
   return code ? std::make_shared<const JitFold>(std::move(code)) : nullptr;
 }

@@ -16,7 +16,11 @@ constexpr int kLongestStep = 256;
 class LoopWriter {
  public:
   LoopWriter(x86::Compiler& cc, const expr::Program& program, ScalarInputs scalars, JitTarget target, int lane_bytes)
-      : cc_(cc), program_(program), scalars_(scalars), emit_(cc, target, lane_bytes), body_(emit_, program),
+      : cc_(cc),
+        program_(program),
+        scalars_(scalars),
+        emit_(cc, target, lane_bytes),
+        body_(emit_, program),
         copies_(choose_copies()) {}
 
   void write() {
@@ -190,7 +194,8 @@ class LoopWriter {
 class JitLoop : public Loop {
  public:
   explicit JitLoop(std::shared_ptr<const JitCode> code)
-      : code_(std::move(code)), entry_(reinterpret_cast<void (*)(const LoopArgs*)>(code_->entry())) {}
+      : code_(std::move(code)),
+        entry_(reinterpret_cast<void (*)(const LoopArgs*)>(code_->entry())) {}
   void run(const LoopArgs& args) const override { entry_(&args); }
 
  private:

@@ -14,7 +14,8 @@ namespace {
 alignas(64) constexpr std::array<std::uint32_t, 16> kMaskTable = {~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u};
 
 bool is_direct(DType dtype) {
-  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::i64 || dtype == DType::u64;
+  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::i64 ||
+         dtype == DType::u64;
 }
 
 x86::Gp address_of(VectorEmitter& e, const x86::Mem& mem) {

@@ -14,7 +14,10 @@ using asmjit::Label;
 class TileWriter {
  public:
   TileWriter(x86::Compiler& cc, const TileShape& shape, const TileEpilogue& epilogue, JitTarget target)
-      : cc_(cc), shape_(shape), epilogue_(epilogue), emit_(cc, target, sizeof(float)) {
+      : cc_(cc),
+        shape_(shape),
+        epilogue_(epilogue),
+        emit_(cc, target, sizeof(float)) {
     if (epilogue.program) body_.emplace(emit_, *epilogue.program);
   }
 
@@ -43,7 +46,8 @@ class TileWriter {
   void begin() {
     args_ = emit_.begin_function();
     a_step_ = cc_.newInt64("a_step");
-    cc_.mov(a_step_, shape_.transposed_a ? field(args_, offsetof(ProductTileArgs, a_depth)) : field(args_, offsetof(ProductTileArgs, a_row)));
+    cc_.mov(a_step_, shape_.transposed_a ? field(args_, offsetof(ProductTileArgs, a_depth))
+                                         : field(args_, offsetof(ProductTileArgs, a_row)));
     b_step_ = cc_.newInt64("b_step");
     cc_.mov(b_step_, field(args_, offsetof(ProductTileArgs, b_depth)));
     const int reached = shape_.transposed_a ? 1 : (shape_.rows + kReach - 1) / kReach;
@@ -92,7 +96,8 @@ class TileWriter {
       }
       const std::size_t before = emit_.mark();
       const x86::Vec factor = load_scalar(emit_, DType::f32, a_of(row)).as<x86::Vec>();
-      for (int v = 0; v < shape_.vectors; ++v) cc_.vfmadd231ps(sum_of(row, v), factor, columns[static_cast<std::size_t>(v)]);
+      for (int v = 0; v < shape_.vectors; ++v)
+        cc_.vfmadd231ps(sum_of(row, v), factor, columns[static_cast<std::size_t>(v)]);
       emit_.release_since(before);
     }
     emit_.release_since(mark);
@@ -105,21 +110,27 @@ class TileWriter {
     cc_.jnz(step);
   }
 
-  const x86::Vec& sum_of(int row, int vector) const { return sums_[static_cast<std::size_t>(row * shape_.vectors + vector)]; }
+  const x86::Vec& sum_of(int row, int vector) const {
+    return sums_[static_cast<std::size_t>(row * shape_.vectors + vector)];
+  }
 
   bool is_single(std::size_t input) const { return epilogue_.scalars >> input & 1; }
 
   /// Addresses are kept in the arguments between tiles: the sum needs the registers.
   void write_results() {
-    const std::size_t inputs = body_ ? epilogue_.program->inputs.size() : 1, outputs = body_ ? epilogue_.program->outputs.size() : 1;
+    const std::size_t inputs = body_ ? epilogue_.program->inputs.size() : 1,
+                      outputs = body_ ? epilogue_.program->outputs.size() : 1;
     std::vector<x86::Gp> in(inputs), out(outputs);
-    for (std::size_t i = 1; i < inputs; ++i) cc_.mov(in[i] = cc_.newUIntPtr(), field(args_, offsetof(ProductTileArgs, inputs), i));
-    for (std::size_t k = 0; k < outputs; ++k) cc_.mov(out[k] = cc_.newUIntPtr(), field(args_, offsetof(ProductTileArgs, outputs), k));
+    for (std::size_t i = 1; i < inputs; ++i)
+      cc_.mov(in[i] = cc_.newUIntPtr(), field(args_, offsetof(ProductTileArgs, inputs), i));
+    for (std::size_t k = 0; k < outputs; ++k)
+      cc_.mov(out[k] = cc_.newUIntPtr(), field(args_, offsetof(ProductTileArgs, outputs), k));
     for (int row = 0; row < shape_.rows; ++row) {
       for (int v = 0; v < shape_.vectors; ++v) write_vector(row, v, in, out);
       for (std::size_t i = 1; i < inputs; ++i)
         if (!is_single(i)) cc_.add(in[i], field(args_, offsetof(ProductTileArgs, input_rows), i));
-      for (std::size_t k = 0; k < outputs; ++k) cc_.add(out[k], field(args_, offsetof(ProductTileArgs, output_rows), k));
+      for (std::size_t k = 0; k < outputs; ++k)
+        cc_.add(out[k], field(args_, offsetof(ProductTileArgs, output_rows), k));
     }
     for (std::size_t i = 1; i < inputs; ++i) cc_.mov(field(args_, offsetof(ProductTileArgs, inputs), i), in[i]);
     for (std::size_t k = 0; k < outputs; ++k) cc_.mov(field(args_, offsetof(ProductTileArgs, outputs), k), out[k]);
@@ -137,7 +148,8 @@ class TileWriter {
       if (i == 0) return sum_of(row, v);
       const DType dtype = epilogue_.program->inputs[static_cast<std::size_t>(i)];
       const x86::Gp& base = in[static_cast<std::size_t>(i)];
-      return is_single(static_cast<std::size_t>(i)) ? load_scalar(emit_, dtype, x86::ptr(base)) : load(emit_, dtype, at(base, dtype), tail_of(v));
+      return is_single(static_cast<std::size_t>(i)) ? load_scalar(emit_, dtype, x86::ptr(base))
+                                                    : load(emit_, dtype, at(base, dtype), tail_of(v));
     };
     const Body::Results results = body_->write(source);
     for (std::size_t k = 0; k < results.size(); ++k) {
@@ -167,7 +179,8 @@ class TileWriter {
 };
 
 /// Zen 4 multiplies 512 bits in two halves and loads them one at a time, but two of 256 bits at once: with a single
-/// vector of columns, where every product needs a load, half vectors are faster (1024 x 64 x 16: 114 beside 86 GFLOP/s).
+/// vector of columns, where every product needs a load, half vectors are faster (1024 x 64 x 16: 114 beside 86
+/// GFLOP/s).
 bool halves_vectors() {
   const asmjit::CpuInfo& cpu = asmjit::CpuInfo::host();
   constexpr std::uint32_t kZen4Family = 25;
@@ -179,8 +192,8 @@ bool halves_vectors() {
 TileLimits tile_limits(std::int64_t columns, std::string& refusal) {
   JitTarget target = current_target(refusal);
   if (target == JitTarget::avx512 && columns <= kNarrowColumns && halves_vectors()) target = JitTarget::avx2;
-  // Sums, a row of b and one element of a: 24 + 4 + 1 of 32 registers, 12 + 2 + 1 and a mask of 16. With a single vector sixteen
-  // rows: the line of b that each step reads serves them all, and of a transposed a they are a line.
+  // Sums, a row of b and one element of a: 24 + 4 + 1 of 32 registers, 12 + 2 + 1 and a mask of 16. With a single
+  // vector sixteen rows: the line of b that each step reads serves them all, and of a transposed a they are a line.
   if (target == JitTarget::avx512) return {.target = target, .lanes = 16, .vectors = 4, .rows = {0, 16, 12, 8, 6}};
   return {.target = target, .lanes = 8, .vectors = 2, .rows = {0, 8, 6}};
 }
@@ -198,10 +211,12 @@ JitWriter tile_writer(const TileShape& shape, const TileEpilogue& epilogue, JitT
   };
 }
 
-std::shared_ptr<const JitCode> tile_code(const TileShape& shape, const TileEpilogue& epilogue, JitTarget target, std::string& refusal) {
+std::shared_ptr<const JitCode> tile_code(const TileShape& shape, const TileEpilogue& epilogue, JitTarget target,
+                                         std::string& refusal) {
   refusal.clear();
-  const std::string key = text("P", static_cast<int>(target), ":", shape.rows, "x", shape.vectors, shape.partial ? "p" : "", shape.transposed_a ? "t" : "", ":",
-                               epilogue.scalars, ":", epilogue.program ? epilogue.program->key() : "");
+  const std::string key =
+      text("P", static_cast<int>(target), ":", shape.rows, "x", shape.vectors, shape.partial ? "p" : "",
+           shape.transposed_a ? "t" : "", ":", epilogue.scalars, ":", epilogue.program ? epilogue.program->key() : "");
   return cached_code(key, tile_writer(shape, epilogue, target), refusal);
 }
 

@@ -33,7 +33,8 @@ struct TileShape {
   bool operator==(const TileShape&) const = default;
 };
 
-/// Vectors of a tile, the most of them side by side and, for each number, the most rows that leave registers for the operands.
+/// Vectors of a tile, the most of them side by side and, for each number, the most rows that leave registers for the
+/// operands.
 struct TileLimits {
   JitTarget target = JitTarget::none;
   int lanes = 0;
@@ -56,6 +57,7 @@ struct TileEpilogue {
 JitWriter tile_writer(const TileShape& shape, const TileEpilogue& epilogue, JitTarget target);
 
 /// From the cache of generated code; null with `refusal` filled when there is none.
-std::shared_ptr<const JitCode> tile_code(const TileShape& shape, const TileEpilogue& epilogue, JitTarget target, std::string& refusal);
+std::shared_ptr<const JitCode> tile_code(const TileShape& shape, const TileEpilogue& epilogue, JitTarget target,
+                                         std::string& refusal);
 
 }  // namespace tandem::cpu

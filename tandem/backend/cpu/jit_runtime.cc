@@ -18,8 +18,8 @@ JitTarget machine_target() {
   const auto& features = asmjit::CpuInfo::host().features().x86();
   const bool avx2 = features.hasAVX2() && features.hasFMA() && features.hasF16C() && features.hasBMI2();
   if (!avx2) return JitTarget::none;
-  const bool avx512 = features.hasAVX512_F() && features.hasAVX512_BW() && features.hasAVX512_DQ() &&
-                      features.hasAVX512_VL();
+  const bool avx512 =
+      features.hasAVX512_F() && features.hasAVX512_BW() && features.hasAVX512_DQ() && features.hasAVX512_VL();
   return avx512 ? JitTarget::avx512 : JitTarget::avx2;
 }
 

@@ -14,16 +14,19 @@ void spotrf_(const char* uplo, const int* n, float* a, const int* lda, int* info
 void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info, std::size_t);
 void sgetrf_(const int* m, const int* n, float* a, const int* lda, int* pivots, int* info);
 void dgetrf_(const int* m, const int* n, double* a, const int* lda, int* pivots, int* info);
-void sgeqrf_(const int* m, const int* n, float* a, const int* lda, float* tau, float* work, const int* lwork, int* info);
-void dgeqrf_(const int* m, const int* n, double* a, const int* lda, double* tau, double* work, const int* lwork, int* info);
+void sgeqrf_(const int* m, const int* n, float* a, const int* lda, float* tau, float* work, const int* lwork,
+             int* info);
+void dgeqrf_(const int* m, const int* n, double* a, const int* lda, double* tau, double* work, const int* lwork,
+             int* info);
 void sorgqr_(const int* m, const int* n, const int* k, float* a, const int* lda, const float* tau, float* work,
              const int* lwork, int* info);
 void dorgqr_(const int* m, const int* n, const int* k, double* a, const int* lda, const double* tau, double* work,
              const int* lwork, int* info);
 void sgesdd_(const char* job, const int* m, const int* n, float* a, const int* lda, float* s, float* u, const int* ldu,
              float* vt, const int* ldvt, float* work, const int* lwork, int* iwork, int* info, std::size_t);
-void dgesdd_(const char* job, const int* m, const int* n, double* a, const int* lda, double* s, double* u, const int* ldu,
-             double* vt, const int* ldvt, double* work, const int* lwork, int* iwork, int* info, std::size_t);
+void dgesdd_(const char* job, const int* m, const int* n, double* a, const int* lda, double* s, double* u,
+             const int* ldu, double* vt, const int* ldvt, double* work, const int* lwork, int* iwork, int* info,
+             std::size_t);
 void ssyevd_(const char* job, const char* uplo, const int* n, float* a, const int* lda, float* w, float* work,
              const int* lwork, int* iwork, const int* liwork, int* info, std::size_t, std::size_t);
 void dsyevd_(const char* job, const char* uplo, const int* n, double* a, const int* lda, double* w, double* work,
@@ -82,7 +85,8 @@ int gesdd_of(bool full, int m, int n, T* a, T* s, T* u, T* vt) {
   int* iwork = integers(static_cast<std::size_t>(8 * k) + 1).data();
   int info = 0;
   with_work<T>([&](T* work, int length) {
-    if constexpr (std::is_same_v<T, float>) sgesdd_(&job, &m, &n, a, &lda, s, u, &lda, vt, &ldvt, work, &length, iwork, &info, 1);
+    if constexpr (std::is_same_v<T, float>)
+      sgesdd_(&job, &m, &n, a, &lda, s, u, &lda, vt, &ldvt, work, &length, iwork, &info, 1);
     else dgesdd_(&job, &m, &n, a, &lda, s, u, &lda, vt, &ldvt, work, &length, iwork, &info, 1);
   });
   return info;
@@ -96,7 +100,8 @@ int syevd_of(int n, T* a, T* w) {
   int* iwork = integers(static_cast<std::size_t>(count)).data();
   int info = 0;
   with_work<T>([&](T* work, int length) {
-    if constexpr (std::is_same_v<T, float>) ssyevd_(&job, &uplo, &n, a, &lda, w, work, &length, iwork, &count, &info, 1, 1);
+    if constexpr (std::is_same_v<T, float>)
+      ssyevd_(&job, &uplo, &n, a, &lda, w, work, &length, iwork, &count, &info, 1, 1);
     else dsyevd_(&job, &uplo, &n, a, &lda, w, work, &length, iwork, &count, &info, 1, 1);
   });
   return info;
@@ -134,8 +139,12 @@ int geqrf(int m, int n, float* a, float* tau) { return geqrf_of(m, n, a, tau); }
 int geqrf(int m, int n, double* a, double* tau) { return geqrf_of(m, n, a, tau); }
 int orgqr(int m, int columns, int count, float* a, const float* tau) { return orgqr_of(m, columns, count, a, tau); }
 int orgqr(int m, int columns, int count, double* a, const double* tau) { return orgqr_of(m, columns, count, a, tau); }
-int gesdd(bool full, int m, int n, float* a, float* s, float* u, float* vt) { return gesdd_of(full, m, n, a, s, u, vt); }
-int gesdd(bool full, int m, int n, double* a, double* s, double* u, double* vt) { return gesdd_of(full, m, n, a, s, u, vt); }
+int gesdd(bool full, int m, int n, float* a, float* s, float* u, float* vt) {
+  return gesdd_of(full, m, n, a, s, u, vt);
+}
+int gesdd(bool full, int m, int n, double* a, double* s, double* u, double* vt) {
+  return gesdd_of(full, m, n, a, s, u, vt);
+}
 int syevd_upper(int n, float* a, float* w) { return syevd_of(n, a, w); }
 int syevd_upper(int n, double* a, double* w) { return syevd_of(n, a, w); }
 

@@ -13,7 +13,8 @@ namespace {
 
 using lapack::Triangle;
 
-/// Rows that LAPACK factors at a time, on one core; what a slice takes of the rows below, and of the columns of right-hand sides.
+/// Rows that LAPACK factors at a time, on one core; what a slice takes of the rows below, and of the columns of
+/// right-hand sides.
 constexpr int kBlock = 64, kRows = 64, kColumns = 128;
 /// Triangles up to this size are solved without products.
 constexpr int kTriangle = 32;
@@ -54,8 +55,17 @@ void eliminate(const Rows<T>& a, int block, int count, const int* pivots, int ro
   const int end = block + count;
   exchange_columns(a, row, rows, block, count, pivots);
   lapack::solve_right({.lower = false, .unit = true}, rows, count, a.at(block, block), a.n, a.at(row, block), a.n);
-  if (end < a.n) product(Gemm<T>{.m = rows, .n = a.n - end, .k = count, .a = a.at(row, block), .lda = a.n, .b = a.at(block, end), .ldb = a.n,
-                    .c = a.at(row, end), .ldc = a.n, .subtract = true});
+  if (end < a.n)
+    product(Gemm<T>{.m = rows,
+                    .n = a.n - end,
+                    .k = count,
+                    .a = a.at(row, block),
+                    .lda = a.n,
+                    .b = a.at(block, end),
+                    .ldb = a.n,
+                    .c = a.at(row, end),
+                    .ldc = a.n,
+                    .subtract = true});
 }
 
 /// Factors the rows [block, block + count), whose columns before `block` are done.
@@ -77,7 +87,8 @@ void exchange_rows(bool forwards, int n, int columns, const int* pivots, T* b, i
   }
 }
 
-/// X of A X = B in place of B (n, columns), by halves: most of it is then a product, for which the libraries have the better loops.
+/// X of A X = B in place of B (n, columns), by halves: most of it is then a product, for which the libraries have the
+/// better loops.
 template <class T>
 void solve_halves(Triangle t, int n, int columns, const T* a, int lda, T* b, int ldb) {
   if (n <= kTriangle) return lapack::solve_left(t, n, columns, a, lda, b, ldb);
@@ -87,13 +98,31 @@ void solve_halves(Triangle t, int n, int columns, const T* a, int lda, T* b, int
   T *top = b, *bottom = b + static_cast<std::int64_t>(upper) * ldb;
   if (t.lower != t.transpose) {  // downwards
     solve_halves(t, upper, columns, first, lda, top, ldb);
-    product(Gemm<T>{.m = lower, .n = columns, .k = upper, .transpose_a = t.transpose, .a = beside, .lda = lda, .b = top, .ldb = ldb,
-                    .c = bottom, .ldc = ldb, .subtract = true});
+    product(Gemm<T>{.m = lower,
+                    .n = columns,
+                    .k = upper,
+                    .transpose_a = t.transpose,
+                    .a = beside,
+                    .lda = lda,
+                    .b = top,
+                    .ldb = ldb,
+                    .c = bottom,
+                    .ldc = ldb,
+                    .subtract = true});
     solve_halves(t, lower, columns, second, lda, bottom, ldb);
   } else {
     solve_halves(t, lower, columns, second, lda, bottom, ldb);
-    product(Gemm<T>{.m = upper, .n = columns, .k = lower, .transpose_a = t.transpose, .a = beside, .lda = lda, .b = bottom, .ldb = ldb,
-                    .c = top, .ldc = ldb, .subtract = true});
+    product(Gemm<T>{.m = upper,
+                    .n = columns,
+                    .k = lower,
+                    .transpose_a = t.transpose,
+                    .a = beside,
+                    .lda = lda,
+                    .b = bottom,
+                    .ldb = ldb,
+                    .c = top,
+                    .ldc = ldb,
+                    .subtract = true});
     solve_halves(t, upper, columns, first, lda, top, ldb);
   }
 }
@@ -108,12 +137,23 @@ int cholesky_of(int n, T* data) {
     const int count = std::min(kBlock, n - block), rest = block + count;
     if (const int info = lapack::potrf_upper(count, a.at(block, block), n)) return info + block;
     in_slices(rest, n, kRows, [&](int first, int last) {
-      lapack::solve_right({.lower = true, .transpose = true}, last - first, count, a.at(block, block), n, a.at(first, block), n);
+      lapack::solve_right({.lower = true, .transpose = true}, last - first, count, a.at(block, block), n,
+                          a.at(first, block), n);
     });
-    // Short slices: a thread that ends first waits for the others' last ones, and if that is long it sleeps and is late for the next block.
+    // Short slices: a thread that ends first waits for the others' last ones, and if that is long it sleeps and is late
+    // for the next block.
     in_slices(rest, n, kRows / 2, [&](int first, int last) {
-      product(Gemm<T>{.m = last - first, .n = last - rest, .k = count, .transpose_b = true, .a = a.at(first, block), .lda = n,
-                      .b = a.at(rest, block), .ldb = n, .c = a.at(first, rest), .ldc = n, .subtract = true});
+      product(Gemm<T>{.m = last - first,
+                      .n = last - rest,
+                      .k = count,
+                      .transpose_b = true,
+                      .a = a.at(first, block),
+                      .lda = n,
+                      .b = a.at(rest, block),
+                      .ldb = n,
+                      .c = a.at(first, rest),
+                      .ldc = n,
+                      .subtract = true});
     });
   }
   return 0;
@@ -143,7 +183,8 @@ int lu_of(int n, T* data, int* pivots) {
   }
   // Rows that were done when a later block exchanged columns.
   in_slices(0, n, kRows, [&](int first, int last) {
-    for (int r = first; r < last; ++r) exchange_columns(a, r, 1, (r / kBlock + 1) * kBlock, std::max(n - (r / kBlock + 1) * kBlock, 0), pivots);
+    for (int r = first; r < last; ++r)
+      exchange_columns(a, r, 1, (r / kBlock + 1) * kBlock, std::max(n - (r / kBlock + 1) * kBlock, 0), pivots);
   });
   return info;
 }
@@ -153,7 +194,8 @@ void solve_by_lu(bool transpose, int n, int columns, const T* factors, const int
   // Seen row by row, the factors are a lower triangle times one with ones on its diagonal, its columns exchanged.
   in_slices(0, columns, kColumns, [&](int first, int last) {
     if (transpose) exchange_rows(true, n, columns, pivots, b, first, last);
-    const Triangle lower{.lower = true, .transpose = transpose}, upper{.lower = false, .transpose = transpose, .unit = true};
+    const Triangle lower{.lower = true, .transpose = transpose},
+        upper{.lower = false, .transpose = transpose, .unit = true};
     solve_halves(transpose ? upper : lower, n, last - first, factors, n, b + first, columns);
     solve_halves(transpose ? lower : upper, n, last - first, factors, n, b + first, columns);
     if (!transpose) exchange_rows(false, n, columns, pivots, b, first, last);
@@ -162,7 +204,9 @@ void solve_by_lu(bool transpose, int n, int columns, const T* factors, const int
 
 template <class T>
 void solve_triangle(bool lower, bool transpose, int n, int columns, const T* a, T* b) {
-  in_slices(0, columns, kColumns, [&](int first, int last) { solve_halves<T>({lower, transpose}, n, last - first, a, n, b + first, columns); });
+  in_slices(0, columns, kColumns, [&](int first, int last) {
+    solve_halves<T>({lower, transpose}, n, last - first, a, n, b + first, columns);
+  });
 }
 
 template int cholesky_of(int, float*);

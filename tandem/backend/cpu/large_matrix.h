@@ -1,4 +1,5 @@
-// Factors of one matrix that is large enough for all cores: its blocks go to LAPACK, and what they change is cut into slices.
+// Factors of one matrix that is large enough for all cores: its blocks go to LAPACK, and what they change is cut into
+// slices.
 #pragma once
 
 namespace tandem::cpu {
@@ -14,7 +15,8 @@ int cholesky_of(int n, T* a);
 template <class T>
 int lu_of(int n, T* a, int* pivots);
 
-/// X of A X = B, or of A^T X = B, in place of B (n, columns), all row by row; A as lu_of left it, which took it for its transpose.
+/// X of A X = B, or of A^T X = B, in place of B (n, columns), all row by row; A as lu_of left it, which took it for its
+/// transpose.
 template <class T>
 void solve_by_lu(bool transpose, int n, int columns, const T* factors, const int* pivots, T* b);
 

@@ -1,5 +1,5 @@
-// Linear algebra by LAPACK, matrix by matrix; a batch is cut into slices. LAPACK counts column by column, so it is handed
-// the transpose of every matrix, and answers are read accordingly.
+// Linear algebra by LAPACK, matrix by matrix; a batch is cut into slices. LAPACK counts column by column, so it is
+// handed the transpose of every matrix, and answers are read accordingly.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -20,7 +20,8 @@ Support by_lapack(const KernelCall& call) {
   if (call.dtype() != DType::f32 && call.dtype() != DType::f64) return no("LAPACK has f32 and f64, got ", call.dtype());
   if (!all_dense(call)) return no("needs dense operands");
   for (int i = 1; i <= 2; ++i)
-    if (call.shape()[-i] > 1 << 15) return no("LAPACK counts elements by int32: matrices have at most 32768 rows and columns");
+    if (call.shape()[-i] > 1 << 15)
+      return no("LAPACK counts elements by int32: matrices have at most 32768 rows and columns");
   return yes();
 }
 
@@ -55,7 +56,9 @@ void for_each_matrix(const Batch& batch, const Task& task, const Body& body) {
   const std::int64_t weight = static_cast<std::int64_t>(batch.size()) * (8 + batch.shorter());  // work, in bytes moved
   if (task.cuts_large && batch.n >= kLargeMatrix && batch.count < kFew) run(0, batch.count);
   else parallel_ranges(batch.count, weight, run);
-  if (failed >= 0) fail(ErrorCode::invalid_argument, task.op, ": ", task.problem, batch.count > 1 ? text(" (matrix ", failed.load(), " of the batch)") : "");
+  if (failed >= 0)
+    fail(ErrorCode::invalid_argument, task.op, ": ", task.problem,
+         batch.count > 1 ? text(" (matrix ", failed.load(), " of the batch)") : "");
 }
 
 /// A buffer that a thread keeps.
@@ -70,7 +73,8 @@ T* buffer(std::size_t count) {
 template <class T>
 void transpose_into(const T* from, int m, int n, T* to) {
   for (int i = 0; i < m; ++i)
-    for (int j = 0; j < n; ++j) to[static_cast<std::size_t>(j) * static_cast<std::size_t>(m) + static_cast<std::size_t>(i)] = *from++;
+    for (int j = 0; j < n; ++j)
+      to[static_cast<std::size_t>(j) * static_cast<std::size_t>(m) + static_cast<std::size_t>(i)] = *from++;
 }
 
 /// As by_dtype, for the two that LAPACK has.
@@ -84,16 +88,20 @@ Prepared prepare_cholesky(const KernelCall& call) {
   return for_dtype(call.dtype(), [&](auto zero) {
     using T = decltype(zero);
     return prepared([=](const KernelArgs& args) {
-      for_each_matrix(batch, {.op = "cholesky", .problem = "the matrix is not positive definite", .cuts_large = true}, [&](std::int64_t at) {
-        T* out = args.output<T>() + at * static_cast<std::int64_t>(batch.size());
-        parallel_copy(args.input<T>() + at * static_cast<std::int64_t>(batch.size()), out, batch.size() * sizeof(T));
-        if (batch.n && cholesky_of(batch.n, out) != 0) return false;
-        const std::int64_t n = batch.n;
-        parallel_ranges(n, n * static_cast<std::int64_t>(sizeof(T)), [&](std::int64_t first, std::int64_t last) {
-          for (std::int64_t i = first; i < last; ++i) std::fill(out + i * n + i + 1, out + i * n + n, T{0});
-        });
-        return true;
-      });
+      for_each_matrix(batch, {.op = "cholesky", .problem = "the matrix is not positive definite", .cuts_large = true},
+                      [&](std::int64_t at) {
+                        T* out = args.output<T>() + at * static_cast<std::int64_t>(batch.size());
+                        parallel_copy(args.input<T>() + at * static_cast<std::int64_t>(batch.size()), out,
+                                      batch.size() * sizeof(T));
+                        if (batch.n && cholesky_of(batch.n, out) != 0) return false;
+                        const std::int64_t n = batch.n;
+                        parallel_ranges(n, n * static_cast<std::int64_t>(sizeof(T)),
+                                        [&](std::int64_t first, std::int64_t last) {
+                                          for (std::int64_t i = first; i < last; ++i)
+                                            std::fill(out + i * n + i + 1, out + i * n + n, T{0});
+                                        });
+                        return true;
+                      });
     });
   });
 }
@@ -104,15 +112,17 @@ Prepared prepare_triangular_solve(const KernelCall& call) {
   return for_dtype(call.dtype(), [&](auto zero) {
     using T = decltype(zero);
     return prepared([=](const KernelArgs& args) {
-      for_each_matrix(batch, {.op = "triangular_solve", .problem = "the matrix has a zero on its diagonal", .cuts_large = true}, [&](std::int64_t at) {
-        const T* a = args.input<T>() + at * static_cast<std::int64_t>(batch.size());
-        T* x = args.output<T>() + at * static_cast<std::int64_t>(rhs.size());
-        parallel_copy(args.input<T>(1) + at * static_cast<std::int64_t>(rhs.size()), x, rhs.size() * sizeof(T));
-        for (std::size_t i = 0, n = static_cast<std::size_t>(batch.n); i < n; ++i)
-          if (a[i * n + i] == 0) return false;
-        if (rhs.size()) solve_triangle(lower, transpose, batch.n, rhs.n, a, x);
-        return true;
-      });
+      for_each_matrix(
+          batch, {.op = "triangular_solve", .problem = "the matrix has a zero on its diagonal", .cuts_large = true},
+          [&](std::int64_t at) {
+            const T* a = args.input<T>() + at * static_cast<std::int64_t>(batch.size());
+            T* x = args.output<T>() + at * static_cast<std::int64_t>(rhs.size());
+            parallel_copy(args.input<T>(1) + at * static_cast<std::int64_t>(rhs.size()), x, rhs.size() * sizeof(T));
+            for (std::size_t i = 0, n = static_cast<std::size_t>(batch.n); i < n; ++i)
+              if (a[i * n + i] == 0) return false;
+            if (rhs.size()) solve_triangle(lower, transpose, batch.n, rhs.n, a, x);
+            return true;
+          });
     });
   });
 }
@@ -123,17 +133,18 @@ Prepared prepare_solve(const KernelCall& call) {
   return for_dtype(call.dtype(), [&](auto zero) {
     using T = decltype(zero);
     return prepared([=](const KernelArgs& args) {
-      for_each_matrix(batch, {.op = "solve", .problem = "the matrix is not invertible", .cuts_large = true}, [&](std::int64_t at) {
-        T* a = buffer<T>(batch.size());
-        T* x = args.output<T>() + at * static_cast<std::int64_t>(rhs.size());
-        int* pivots = buffer<int>(static_cast<std::size_t>(batch.n));
-        if (rhs.size() == 0) return true;
-        parallel_copy(args.input<T>() + at * static_cast<std::int64_t>(batch.size()), a, batch.size() * sizeof(T));
-        if (lu_of(batch.n, a, pivots) != 0) return false;
-        parallel_copy(args.input<T>(1) + at * static_cast<std::int64_t>(rhs.size()), x, rhs.size() * sizeof(T));
-        solve_by_lu(adjoint, batch.n, rhs.n, a, pivots, x);
-        return true;
-      });
+      for_each_matrix(
+          batch, {.op = "solve", .problem = "the matrix is not invertible", .cuts_large = true}, [&](std::int64_t at) {
+            T* a = buffer<T>(batch.size());
+            T* x = args.output<T>() + at * static_cast<std::int64_t>(rhs.size());
+            int* pivots = buffer<int>(static_cast<std::size_t>(batch.n));
+            if (rhs.size() == 0) return true;
+            parallel_copy(args.input<T>() + at * static_cast<std::int64_t>(batch.size()), a, batch.size() * sizeof(T));
+            if (lu_of(batch.n, a, pivots) != 0) return false;
+            parallel_copy(args.input<T>(1) + at * static_cast<std::int64_t>(rhs.size()), x, rhs.size() * sizeof(T));
+            solve_by_lu(adjoint, batch.n, rhs.n, a, pivots, x);
+            return true;
+          });
     });
   });
 }
@@ -173,7 +184,8 @@ Prepared prepare_qr(const KernelCall& call) {
   return for_dtype(call.dtype(), [&](auto zero) {
     using T = decltype(zero);
     return prepared([=](const KernelArgs& args) {
-      const auto m = static_cast<std::size_t>(batch.m), n = static_cast<std::size_t>(batch.n), columns = static_cast<std::size_t>(k);
+      const auto m = static_cast<std::size_t>(batch.m), n = static_cast<std::size_t>(batch.n),
+                 columns = static_cast<std::size_t>(k);
       for_each_matrix(batch, {.op = "qr", .problem = "LAPACK refused it"}, [&](std::int64_t at) {
         T* a = buffer<T, 0>(m * std::max(n, columns));
         T* tau = buffer<T, 1>(static_cast<std::size_t>(batch.shorter()) + 1);
@@ -200,24 +212,25 @@ Prepared prepare_svd(const KernelCall& call) {
     using T = decltype(zero);
     return prepared([=](const KernelArgs& args) {
       const auto m = static_cast<std::size_t>(batch.m), n = static_cast<std::size_t>(batch.n);
-      for_each_matrix(batch, {.op = "svd", .problem = "it did not converge; the matrix holds NaN or infinities"}, [&](std::int64_t at) {
-        T* s = args.output<T>() + at * batch.shorter();
-        T* u = args.output<T>(1) + at * static_cast<std::int64_t>(m) * of_u;
-        T* v = args.output<T>(2) + at * static_cast<std::int64_t>(n) * of_v;
-        if (batch.shorter() == 0) {  // any orthonormal vectors will do
-          for (int i = 0; i < of_u; ++i) std::fill_n(u + i * of_u, of_u, T{0}), u[i * of_u + i] = 1;
-          for (int i = 0; i < of_v; ++i) std::fill_n(v + i * of_v, of_v, T{0}), v[i * of_v + i] = 1;
-          return true;
-        }
-        T* a = buffer<T, 0>(batch.size());
-        T* transposed_v = buffer<T, 1>(n * static_cast<std::size_t>(of_v));
-        const T* from = args.input<T>() + at * static_cast<std::int64_t>(batch.size());
-        if (!std::all_of(from, from + batch.size(), [](T x) { return std::isfinite(x); })) return false;
-        std::memcpy(a, from, batch.size() * sizeof(T));
-        if (lapack::gesdd(full, batch.n, batch.m, a, s, transposed_v, u) != 0) return false;
-        transpose_into(transposed_v, of_v, batch.n, v);
-        return true;
-      });
+      for_each_matrix(batch, {.op = "svd", .problem = "it did not converge; the matrix holds NaN or infinities"},
+                      [&](std::int64_t at) {
+                        T* s = args.output<T>() + at * batch.shorter();
+                        T* u = args.output<T>(1) + at * static_cast<std::int64_t>(m) * of_u;
+                        T* v = args.output<T>(2) + at * static_cast<std::int64_t>(n) * of_v;
+                        if (batch.shorter() == 0) {  // any orthonormal vectors will do
+                          for (int i = 0; i < of_u; ++i) std::fill_n(u + i * of_u, of_u, T{0}), u[i * of_u + i] = 1;
+                          for (int i = 0; i < of_v; ++i) std::fill_n(v + i * of_v, of_v, T{0}), v[i * of_v + i] = 1;
+                          return true;
+                        }
+                        T* a = buffer<T, 0>(batch.size());
+                        T* transposed_v = buffer<T, 1>(n * static_cast<std::size_t>(of_v));
+                        const T* from = args.input<T>() + at * static_cast<std::int64_t>(batch.size());
+                        if (!std::all_of(from, from + batch.size(), [](T x) { return std::isfinite(x); })) return false;
+                        std::memcpy(a, from, batch.size() * sizeof(T));
+                        if (lapack::gesdd(full, batch.n, batch.m, a, s, transposed_v, u) != 0) return false;
+                        transpose_into(transposed_v, of_v, batch.n, v);
+                        return true;
+                      });
     });
   });
 }
@@ -227,16 +240,18 @@ Prepared prepare_eigh(const KernelCall& call) {
   return for_dtype(call.dtype(), [&](auto zero) {
     using T = decltype(zero);
     return prepared([=](const KernelArgs& args) {
-      for_each_matrix(batch, {.op = "eigh", .problem = "it did not converge; the matrix holds NaN or infinities"}, [&](std::int64_t at) {
-        if (batch.n == 0) return true;
-        T* a = buffer<T>(batch.size());
-        const T* from = args.input<T>() + at * static_cast<std::int64_t>(batch.size());
-        if (!std::all_of(from, from + batch.size(), [](T x) { return std::isfinite(x); })) return false;
-        std::memcpy(a, from, batch.size() * sizeof(T));
-        if (lapack::syevd_upper(batch.n, a, args.output<T>() + at * batch.n) != 0) return false;
-        transpose_into(a, batch.n, batch.n, args.output<T>(1) + at * static_cast<std::int64_t>(batch.size()));
-        return true;
-      });
+      for_each_matrix(batch, {.op = "eigh", .problem = "it did not converge; the matrix holds NaN or infinities"},
+                      [&](std::int64_t at) {
+                        if (batch.n == 0) return true;
+                        T* a = buffer<T>(batch.size());
+                        const T* from = args.input<T>() + at * static_cast<std::int64_t>(batch.size());
+                        if (!std::all_of(from, from + batch.size(), [](T x) { return std::isfinite(x); })) return false;
+                        std::memcpy(a, from, batch.size() * sizeof(T));
+                        if (lapack::syevd_upper(batch.n, a, args.output<T>() + at * batch.n) != 0) return false;
+                        transpose_into(a, batch.n, batch.n,
+                                       args.output<T>(1) + at * static_cast<std::int64_t>(batch.size()));
+                        return true;
+                      });
     });
   });
 }

@@ -15,7 +15,8 @@ Support supports(const KernelCall& call) {
   return yes();
 }
 
-/// The result may lie where an operand does, element for element; bytes may alias anything, which must not stop vectors.
+/// The result may lie where an operand does, element for element; bytes may alias anything, which must not stop
+/// vectors.
 template <class F>
 [[gnu::always_inline]] inline void run(const Byte* a, const Byte* b, Byte* __restrict out, std::int64_t count, F f) {
 #pragma GCC ivdep

@@ -13,7 +13,8 @@ constexpr double kSliceWork = 64 * 1024;
 }  // namespace
 
 LoopNest::LoopNest(const Shape& shape, std::span<const Operand> inputs, std::span<const Operand> outputs, double work)
-    : inputs_(static_cast<int>(inputs.size())), outputs_(static_cast<int>(outputs.size())) {
+    : inputs_(static_cast<int>(inputs.size())),
+      outputs_(static_cast<int>(outputs.size())) {
   if (inputs_ + outputs_ > kMaxLoopOperands) {
     refusal_ = "too many operands for one loop";
     return;
@@ -28,7 +29,8 @@ LoopNest::LoopNest(const Shape& shape, std::span<const Operand> inputs, std::spa
     for (int i = 0; i < inputs_; ++i) {
       const Operand& input = inputs[static_cast<std::size_t>(i)];
       const int own = d - (shape.rank() - input.shape().rank());
-      axis.in[i] = own < 0 || input.shape()[own] == 1 ? 0 : input.strides[own] * input_sizes_[static_cast<std::size_t>(i)];
+      axis.in[i] =
+          own < 0 || input.shape()[own] == 1 ? 0 : input.strides[own] * input_sizes_[static_cast<std::size_t>(i)];
     }
     for (int k = 0; k < outputs_; ++k)
       axis.out[k] = outputs[static_cast<std::size_t>(k)].strides[d] * output_sizes_[static_cast<std::size_t>(k)];
@@ -76,10 +78,12 @@ void LoopNest::join_axes(std::vector<Axis> axes) {
   outer_ = std::move(joined);
   for (int i = 0; i < inputs_; ++i) {
     if (inner_.in[i] == 0) scalars_ |= 1u << i;
-    else if (inner_.in[i] != input_sizes_[static_cast<std::size_t>(i)]) refusal_ = "an operand's elements do not lie side by side";
+    else if (inner_.in[i] != input_sizes_[static_cast<std::size_t>(i)])
+      refusal_ = "an operand's elements do not lie side by side";
   }
   for (int k = 0; k < outputs_; ++k)
-    if (inner_.out[k] != output_sizes_[static_cast<std::size_t>(k)]) refusal_ = "an output's elements do not lie side by side";
+    if (inner_.out[k] != output_sizes_[static_cast<std::size_t>(k)])
+      refusal_ = "an output's elements do not lie side by side";
 }
 
 void LoopNest::cut(double work) {
@@ -156,7 +160,8 @@ void LoopNest::run_rows(const Loop& loop, const KernelArgs& args, std::int64_t b
     }
     for (int i = 0; i < inputs_; ++i)
       a.inputs[i] = static_cast<const char*>(args.inputs[i]) + in[i] + first * rows_.in[i];
-    for (int k = 0; k < outputs_; ++k) a.outputs[k] = static_cast<char*>(args.outputs[k]) + out[k] + first * rows_.out[k];
+    for (int k = 0; k < outputs_; ++k)
+      a.outputs[k] = static_cast<char*>(args.outputs[k]) + out[k] + first * rows_.out[k];
     a.index = static_cast<std::uint64_t>(begin) * static_cast<std::uint64_t>(inner_.size);
     loop.run(a);
     begin += a.rows;

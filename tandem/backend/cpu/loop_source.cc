@@ -11,16 +11,22 @@ using expr::Expr;
 std::uint64_t identity_bits(FoldKind kind, DType dtype) {
   const DType lane = lane_dtype(dtype);
   if (kind == FoldKind::sum || kind == FoldKind::mean) return 0;
-  if (kind == FoldKind::prod) return lane == DType::f32 ? std::bit_cast<std::uint32_t>(1.0f) : lane == DType::f64 ? std::bit_cast<std::uint64_t>(1.0) : 1;
+  if (kind == FoldKind::prod)
+    return lane == DType::f32   ? std::bit_cast<std::uint32_t>(1.0f)
+           : lane == DType::f64 ? std::bit_cast<std::uint64_t>(1.0)
+                                : 1;
   const bool lowest = kind == FoldKind::max;
   if (dtype == DType::boolean) return lowest ? 0 : 1;
-  if (lane == DType::f32) return std::bit_cast<std::uint32_t>((lowest ? -1 : 1) * std::numeric_limits<float>::infinity());
-  if (lane == DType::f64) return std::bit_cast<std::uint64_t>((lowest ? -1 : 1) * std::numeric_limits<double>::infinity());
+  if (lane == DType::f32)
+    return std::bit_cast<std::uint32_t>((lowest ? -1 : 1) * std::numeric_limits<float>::infinity());
+  if (lane == DType::f64)
+    return std::bit_cast<std::uint64_t>((lowest ? -1 : 1) * std::numeric_limits<double>::infinity());
   // The dtype's own, not the lane's: it is also the answer where there is nothing to reduce.
   return visit_dtype(dtype, [&]<class T>(TypeTag<T>) -> std::uint64_t {
     if constexpr (!std::is_integral_v<T>) return 0;
     else {
-      const auto value = static_cast<std::int64_t>(lowest ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max());
+      const auto value =
+          static_cast<std::int64_t>(lowest ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max());
       return lane == DType::i32 ? static_cast<std::uint32_t>(value) : static_cast<std::uint64_t>(value);
     }
   });

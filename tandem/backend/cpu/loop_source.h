@@ -29,7 +29,8 @@ expr::Program program(const std::vector<DType>& inputs, DType output, F build) {
   expr::Graph graph;
   graph.compute_as(output);
   std::vector<expr::Expr> in;
-  for (std::size_t i = 0; i < inputs.size(); ++i) in.push_back(graph.input(static_cast<int>(i), expr::lane_of(inputs[i])));
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    in.push_back(graph.input(static_cast<int>(i), expr::lane_of(inputs[i])));
   return expr::make_program(graph, inputs, {build(in)}, {output});
 }
 
@@ -59,7 +60,8 @@ struct TwoForms {
 /// The dtype that holds a lane of `dtype` in memory: f32 for f16, i32 for i8, ….
 DType lane_dtype(DType dtype);
 
-/// The dtype in which elements are folded: their lane's; 64 bits for means of integers, whose sum need not fit where the mean does.
+/// The dtype in which elements are folded: their lane's; 64 bits for means of integers, whose sum need not fit where
+/// the mean does.
 DType fold_lane(FoldKind kind, DType dtype);
 
 /// Folds of `dtype` elements to the dtype they are folded in.

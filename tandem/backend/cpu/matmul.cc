@@ -1,5 +1,5 @@
-// Matrix products: which library, and how one product becomes slices. The grid, and whether the sum over k is cut, depend on
-// the shape alone, so the bits do not depend on the number of threads.
+// Matrix products: which library, and how one product becomes slices. The grid, and whether the sum over k is cut,
+// depend on the shape alone, so the bits do not depend on the number of threads.
 #include <algorithm>
 #include <climits>
 #include <cstring>
@@ -80,7 +80,8 @@ struct Grid {
 // 512 x 512 reach 97 % of the speed of the whole, 256 x 512 94 %, 256 x 256 93 %, 128 x 128 86 %. So up to eight
 // slices, as long as packing stays small; beyond, blocks of 512 x 512.
 Grid grid_of(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k) {
-  constexpr std::int64_t kPairWork = 200'000, kPairWorkInPlan = 400'000, kSliceWork = 1 << 20, kSlices = 8, kBlockArea = 512 * 512, kLeastSide = 32, kRound = 16;
+  constexpr std::int64_t kPairWork = 200'000, kPairWorkInPlan = 400'000, kSliceWork = 1 << 20, kSlices = 8,
+                         kBlockArea = 512 * 512, kLeastSide = 32, kRound = 16;
   constexpr double kRepacking = 1.0 / 256;  // elements packed again, a multiply-add
   // Matrix times vector is bound by memory: a multiply-add costs as much as four.
   const std::int64_t work = m * n * k * (m == 1 || n == 1 ? 4 : 1);
@@ -121,9 +122,14 @@ MatmulPlan<T> plan_of(const KernelCall& call, std::int64_t more = 0) {
   const Layout a = layout_of(call.inputs[0], transpose_a).value();
   const Layout b = layout_of(call.inputs[1], call.attr().boolean("transpose_b")).value();
   MatmulPlan<T> plan;
-  plan.whole = {.m = out[-2], .n = out[-1], .k = call.shape(0)[transpose_a ? -2 : -1],
-                .transpose_a = a.transposed, .transpose_b = b.transposed,
-                .lda = a.leading, .ldb = b.leading, .ldc = out[-1]};
+  plan.whole = {.m = out[-2],
+                .n = out[-1],
+                .k = call.shape(0)[transpose_a ? -2 : -1],
+                .transpose_a = a.transposed,
+                .transpose_b = b.transposed,
+                .lda = a.leading,
+                .ldb = b.leading,
+                .ldc = out[-1]};
   if (out.elements() == 0) return plan;
   plan.offsets = batch_offsets(call);
   // One b for all, and the a's follow each other: a single tall product.
@@ -141,9 +147,12 @@ MatmulPlan<T> plan_of(const KernelCall& call, std::int64_t more = 0) {
 /// Block `block` of product `product`.
 template <class T>
 ProductBlock block_of(const MatmulPlan<T>& plan, std::int64_t block) {
-  const std::int64_t row = block / plan.grid.block_columns * plan.grid.rows, column = block % plan.grid.block_columns * plan.grid.columns;
-  return {.row = row, .rows = std::min(plan.grid.rows, plan.whole.m - row),
-          .column = column, .columns = std::min(plan.grid.columns, plan.whole.n - column)};
+  const std::int64_t row = block / plan.grid.block_columns * plan.grid.rows,
+                     column = block % plan.grid.block_columns * plan.grid.columns;
+  return {.row = row,
+          .rows = std::min(plan.grid.rows, plan.whole.m - row),
+          .column = column,
+          .columns = std::min(plan.grid.columns, plan.whole.n - column)};
 }
 
 template <class T>
@@ -176,7 +185,8 @@ struct LibraryProduct {
 };
 
 struct TileProduct : ProductTiles {
-  TileProduct(const MatmulPlan<float>& plan, Epilogue epilogue) : ProductTiles(plan.whole, blocks_of(plan), std::move(epilogue)) {}
+  TileProduct(const MatmulPlan<float>& plan, Epilogue epilogue)
+      : ProductTiles(plan.whole, blocks_of(plan), std::move(epilogue)) {}
 };
 
 /// A product of matrices, or a batch of them, cut by its grid.
@@ -215,7 +225,9 @@ class Matmul : public PreparedKernel {
 class TileMatmul final : public Matmul<float, TileProduct>, public RowKernel, public OverwritingKernel {
  public:
   TileMatmul(const KernelCall& call, MatmulPlan<float> plan, const Epilogue& epilogue)
-      : Matmul(plan, TileProduct(plan, epilogue)), rows_(call.outputs[0].shape()[0]), epilogue_(epilogue) {}
+      : Matmul(plan, TileProduct(plan, epilogue)),
+        rows_(call.outputs[0].shape()[0]),
+        epilogue_(epilogue) {}
 
   bool may_lie_on(std::size_t input) const override {
     if (input < 2 || !product_.finishes_in_registers()) return false;
@@ -236,7 +248,9 @@ class TileMatmul final : public Matmul<float, TileProduct>, public RowKernel, pu
  private:
   class Cut final : public CutKernel {
    public:
-    Cut(const TileMatmul& of, std::span<const RowRange> ranges) : of_(of), tiles_(of.plan_.whole, of.blocks(ranges), of.epilogue_) {}
+    Cut(const TileMatmul& of, std::span<const RowRange> ranges)
+        : of_(of),
+          tiles_(of.plan_.whole, of.blocks(ranges), of.epilogue_) {}
     void run(const KernelArgs& args, RowRange rows) const override {
       const ProductBlock block = of_.block(rows);
       tiles_.run(part(of_.plan_, args, 0, block), args, block);
@@ -261,14 +275,17 @@ class TileMatmul final : public Matmul<float, TileProduct>, public RowKernel, pu
   Epilogue epilogue_;
 };
 
-/// A few rows times a large matrix, as in a layer that is being trained. Cut by columns, each core would read a half of every row of
-/// b; the halves of the gradient and of the update are rows. A line that one core writes and the other reads costs
-/// 18 to 85 ns, so here each core reads the rows that it writes: the sum is cut in two and added up in the end.
+/// A few rows times a large matrix, as in a layer that is being trained. Cut by columns, each core would read a half of
+/// every row of b; the halves of the gradient and of the update are rows. A line that one core writes and the other
+/// reads costs 18 to 85 ns, so here each core reads the rows that it writes: the sum is cut in two and added up in the
+/// end.
 template <class Product>
 class SplitSum final : public PreparedKernel {
  public:
   SplitSum(MatmulPlan<float> plan, Epilogue epilogue)
-      : plan_(in_one_block(std::move(plan))), product_(plan_, Epilogue()), epilogue_(std::move(epilogue)) {}
+      : plan_(in_one_block(std::move(plan))),
+        product_(plan_, Epilogue()),
+        epilogue_(std::move(epilogue)) {}
 
   static bool serves(const MatmulPlan<float>& plan) {
     constexpr std::int64_t kMostRows = 64, kLeast = 64 << 10;
@@ -281,7 +298,8 @@ class SplitSum final : public PreparedKernel {
   void run(const KernelArgs& args) const override {
     const Gemm<float>& whole = plan_.whole;
     const ProductBlock block = block_of(plan_, 0);
-    auto* second = static_cast<float*>(scratch(ScratchUse::partials, static_cast<std::size_t>(whole.m * whole.n) * sizeof(float)));
+    auto* second =
+        static_cast<float*>(scratch(ScratchUse::partials, static_cast<std::size_t>(whole.m * whole.n) * sizeof(float)));
     parallel(2, [&](std::int64_t half) {
       Gemm<float> g = part(plan_, args, 0, block);
       const std::int64_t middle = (whole.k / 2 + kRound - 1) / kRound * kRound, first = half ? middle : 0;
@@ -323,7 +341,8 @@ Prepared prepare(const KernelCall& call, Epilogue epilogue) {
       epilogue.run_all(args);
     });
   if constexpr (std::is_same_v<T, float>)
-    if (SplitSum<Product>::serves(plan)) return std::make_unique<SplitSum<Product>>(std::move(plan), std::move(epilogue));
+    if (SplitSum<Product>::serves(plan))
+      return std::make_unique<SplitSum<Product>>(std::move(plan), std::move(epilogue));
   if constexpr (std::is_same_v<Product, TileProduct>) {
     return std::make_unique<TileMatmul>(call, std::move(plan), epilogue);
   } else {
@@ -334,7 +353,8 @@ Prepared prepare(const KernelCall& call, Epilogue epilogue) {
 
 Support readable(const KernelCall& call) {
   const auto attrs = call.attr();
-  if (!layout_of(call.inputs[0], attrs.boolean("transpose_a")) || !layout_of(call.inputs[1], attrs.boolean("transpose_b")))
+  if (!layout_of(call.inputs[0], attrs.boolean("transpose_a")) ||
+      !layout_of(call.inputs[1], attrs.boolean("transpose_b")))
     return no("needs rows or columns that lie side by side");
   for (const Operand& operand : call.inputs)
     for (std::int64_t size : operand.shape())
@@ -364,8 +384,10 @@ Support amx_matmul(const KernelCall& call) {
 }
 
 Support onednn_matmul(const KernelCall& call) {
-  if (call.dtype() == DType::bf16 && !avx512_bf16_pays()) return no("the processor has no avx512_bf16, or it is not faster than float32 there");
-  if (call.dtype() != DType::f32 && call.dtype() != DType::bf16) return no("oneDNN has a fast matmul here for float32 and bfloat16, got ", call.dtype());
+  if (call.dtype() == DType::bf16 && !avx512_bf16_pays())
+    return no("the processor has no avx512_bf16, or it is not faster than float32 there");
+  if (call.dtype() != DType::f32 && call.dtype() != DType::bf16)
+    return no("oneDNN has a fast matmul here for float32 and bfloat16, got ", call.dtype());
   if (Support support = readable(call); !support || call.dtype() == DType::bf16) return support;
   if (openblas_is_faster(plan_of<float>(call).whole)) return no("OpenBLAS is faster for a product of this size");
   return yes();
@@ -387,18 +409,22 @@ Support widened_matmul(const KernelCall& call) {
   return readable(call);
 }
 
-Prepared prepare_jit(const KernelCall& call, Epilogue epilogue) { return prepare<float, TileProduct>(call, std::move(epilogue)); }
+Prepared prepare_jit(const KernelCall& call, Epilogue epilogue) {
+  return prepare<float, TileProduct>(call, std::move(epilogue));
+}
 
 Prepared prepare_short_rows(const KernelCall& call, Epilogue epilogue) {
   return prepare<float, LibraryProduct<float, &short_rows_gemm>>(call, std::move(epilogue));
 }
 Prepared prepare_onednn(const KernelCall& call, Epilogue epilogue) {
-  if (call.dtype() == DType::bf16) return prepare<BFloat16, LibraryProduct<BFloat16, &onednn_gemm>>(call, std::move(epilogue));
+  if (call.dtype() == DType::bf16)
+    return prepare<BFloat16, LibraryProduct<BFloat16, &onednn_gemm>>(call, std::move(epilogue));
   return prepare<float, LibraryProduct<float, &onednn_gemm>>(call, std::move(epilogue));
 }
 
 Prepared prepare_openblas(const KernelCall& call, Epilogue epilogue) {
-  if (call.dtype() == DType::f64) return prepare<double, LibraryProduct<double, &openblas_gemm>>(call, std::move(epilogue));
+  if (call.dtype() == DType::f64)
+    return prepare<double, LibraryProduct<double, &openblas_gemm>>(call, std::move(epilogue));
   return prepare<float, LibraryProduct<float, &openblas_gemm>>(call, std::move(epilogue));
 }
 
@@ -412,7 +438,8 @@ Prepared prepare_widened(const KernelCall& call, Epilogue epilogue) {
 }
 
 Prepared prepare_plain(const KernelCall& call, Epilogue epilogue) {
-  if (call.dtype() == DType::i32) return prepare<std::int32_t, LibraryProduct<std::int32_t, &plain_gemm>>(call, std::move(epilogue));
+  if (call.dtype() == DType::i32)
+    return prepare<std::int32_t, LibraryProduct<std::int32_t, &plain_gemm>>(call, std::move(epilogue));
   return prepare<std::int64_t, LibraryProduct<std::int64_t, &plain_gemm>>(call, std::move(epilogue));
 }
 

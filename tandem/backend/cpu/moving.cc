@@ -72,7 +72,8 @@ Prepared prepare_moving(const KernelCall& call) {
   return prepared([plan = moving_plan(call)](const KernelArgs& args) {
     parallel_ranges(plan.rows, plan.row_bytes, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t row = first; row < last; ++row)
-        move_row(plan, args.input<char>() + source_row(plan, row) * plan.source_row_bytes, args.output<char>() + row * plan.row_bytes);
+        move_row(plan, args.input<char>() + source_row(plan, row) * plan.source_row_bytes,
+                 args.output<char>() + row * plan.row_bytes);
     });
   });
 }

@@ -1,5 +1,5 @@
-// Normalisation over rows [rows, features]: loops over features, which lie side by side, in several passes while a block
-// of rows stays in the cache. Sums over rows are taken slice by slice; the slices depend on the shape only.
+// Normalisation over rows [rows, features]: loops over features, which lie side by side, in several passes while a
+// block of rows stays in the cache. Sums over rows are taken slice by slice; the slices depend on the shape only.
 #include <cmath>
 #include <cstring>
 
@@ -66,7 +66,8 @@ __attribute__((always_inline)) inline void put(const V& value, T* to) {
 
 /// Sums of two functions over rows [first, last), of the columns of two vectors from c on: sums [2, features].
 template <class V, class T, class F>
-__attribute__((always_inline)) inline void sum_columns(const Sizes& s, std::int64_t first, std::int64_t last, std::int64_t c, T* sums, const F& f) {
+__attribute__((always_inline)) inline void sum_columns(const Sizes& s, std::int64_t first, std::int64_t last,
+                                                       std::int64_t c, T* sums, const F& f) {
   constexpr std::int64_t width = kWidth<V, T>;
   V a0{}, a1{}, b0{}, b1{};
   for (std::int64_t row = first; row < last; ++row) {
@@ -79,9 +80,9 @@ __attribute__((always_inline)) inline void sum_columns(const Sizes& s, std::int6
   put(b1, sums + s.features + c + width);
 }
 
-/// Column sums of two functions over all rows, as doubles: sums [2, features]. f(row, column, a, b) adds to a and b, which are
-/// numbers or vectors of them. Sums of a block of rows stay in registers. each_row(row) comes before, for what else needs a row while it
-/// is in the cache.
+/// Column sums of two functions over all rows, as doubles: sums [2, features]. f(row, column, a, b) adds to a and b,
+/// which are numbers or vectors of them. Sums of a block of rows stay in registers. each_row(row) comes before, for
+/// what else needs a row while it is in the cache.
 template <class T, class F, class EachRow>
 void column_sums(const Sizes& s, double* sums, const F& f, const EachRow& each_row) {
   const std::int64_t width = 2 * s.features;
@@ -127,43 +128,45 @@ T* feature_vectors(std::int64_t features, int count) {
 /// body(row) for every row, in slices.
 template <class T, class F>
 void for_rows(const Sizes& s, const F& body) {
-  parallel_ranges(s.rows, s.features * static_cast<std::int64_t>(sizeof(T)), [&](std::int64_t first, std::int64_t last) {
-    wide([&]() __attribute__((always_inline)) {
-      for (std::int64_t row = first; row < last; ++row) body(row);
-    });
-  });
+  parallel_ranges(s.rows, s.features * static_cast<std::int64_t>(sizeof(T)),
+                  [&](std::int64_t first, std::int64_t last) {
+                    wide([&]() __attribute__((always_inline)) {
+                      for (std::int64_t row = first; row < last; ++row) body(row);
+                    });
+                  });
 }
 
-/// f(i, column, to[i]) for every element, in slices; elements are numbers or vectors of them. Short rows are walked down column by
-/// column: a loop a row would mostly begin and end.
+/// f(i, column, to[i]) for every element, in slices; elements are numbers or vectors of them. Short rows are walked
+/// down column by column: a loop a row would mostly begin and end.
 template <class T, class F>
 void for_elements(const Sizes& s, T* to, const F& f) {
   using V = Vector<T>;
   constexpr std::int64_t width = kWidth<V, T>;
   const bool short_rows = s.features % (2 * width) == 0 && s.features <= 8 * width;
-  parallel_ranges(s.rows, s.features * static_cast<std::int64_t>(sizeof(T)), [&](std::int64_t first, std::int64_t last) {
-    wide([&]() __attribute__((always_inline)) {
-      V value, next;
-      if (short_rows) {
-        for (std::int64_t c = 0; c < s.features; c += 2 * width)  // a cache line at a time
-          for (std::int64_t i = first * s.features + c; i < last * s.features; i += s.features) {
-            f(i, c, value);
-            f(i + width, c + width, next);
-            put(value, to + i);
-            put(next, to + i + width);
-          }
-        return;
-      }
-      for (std::int64_t row = first * s.features; row < last * s.features; row += s.features) {
-        std::int64_t c = 0;
-        for (; c + width <= s.features; c += width) {
-          f(row + c, c, value);
-          put(value, to + row + c);
-        }
-        for (; c < s.features; ++c) f(row + c, c, to[row + c]);
-      }
-    });
-  });
+  parallel_ranges(s.rows, s.features * static_cast<std::int64_t>(sizeof(T)),
+                  [&](std::int64_t first, std::int64_t last) {
+                    wide([&]() __attribute__((always_inline)) {
+                      V value, next;
+                      if (short_rows) {
+                        for (std::int64_t c = 0; c < s.features; c += 2 * width)  // a cache line at a time
+                          for (std::int64_t i = first * s.features + c; i < last * s.features; i += s.features) {
+                            f(i, c, value);
+                            f(i + width, c + width, next);
+                            put(value, to + i);
+                            put(next, to + i + width);
+                          }
+                        return;
+                      }
+                      for (std::int64_t row = first * s.features; row < last * s.features; row += s.features) {
+                        std::int64_t c = 0;
+                        for (; c + width <= s.features; c += width) {
+                          f(row + c, c, value);
+                          put(value, to + row + c);
+                        }
+                        for (; c < s.features; ++c) f(row + c, c, to[row + c]);
+                      }
+                    });
+                  });
 }
 
 template <class T>
@@ -173,7 +176,9 @@ Prepared batch_forward(const KernelCall& call) {
     T *y = args.output<T>(0), *mean = args.output<T>(1), *variance = args.output<T>(2);
     const auto n = static_cast<double>(s.rows);
     auto* sums = static_cast<double*>(scratch(ScratchUse::weights, 2 * s.features * sizeof(double)));
-    column_sums<T>(s, sums, [=]<class V>(std::int64_t row, std::int64_t c, V& a, V&) __attribute__((always_inline)) { a += at<V>(x + row * s.features + c); });
+    column_sums<T>(s, sums, [=]<class V>(std::int64_t row, std::int64_t c, V& a, V&) __attribute__((always_inline)) {
+      a += at<V>(x + row * s.features + c);
+    });
     for (std::int64_t c = 0; c < s.features; ++c) mean[c] = static_cast<T>(sums[c] / n);
     column_sums<T>(s, sums, [=]<class V>(std::int64_t row, std::int64_t c, V& a, V& b) __attribute__((always_inline)) {
       const V d = at<V>(x + row * s.features + c) - at<V>(mean + c);
@@ -224,15 +229,20 @@ Prepared batch_gradient(const KernelCall& call) {
 
 template <class T>
 Prepared layer_forward(const KernelCall& call) {
-  return prepared([s = Sizes(call.shape(0)), epsilon = static_cast<T>(call.attr().real("epsilon"))](const KernelArgs& args) {
+  return prepared([s = Sizes(call.shape(0)),
+                   epsilon = static_cast<T>(call.attr().real("epsilon"))](const KernelArgs& args) {
     const T *x = args.input<T>(0), *scale = args.input<T>(1), *offset = args.input<T>(2);
     T *y = args.output<T>(0), *means = args.output<T>(1), *inverses = args.output<T>(2);
     for_rows<T>(s, [&](std::int64_t row) __attribute__((always_inline)) {
       const T* __restrict from = x + row * s.features;
       T* __restrict to = y + row * s.features;
       const auto n = static_cast<T>(s.features);
-      const T mean = lane_sum<T>(s.features, [&](std::int64_t c) __attribute__((always_inline)) { return from[c]; }) / n;
-      const T variance = lane_sum<T>(s.features, [&](std::int64_t c) __attribute__((always_inline)) { return (from[c] - mean) * (from[c] - mean); }) / n;
+      const T mean =
+          lane_sum<T>(s.features, [&](std::int64_t c) __attribute__((always_inline)) { return from[c]; }) / n;
+      const T variance =
+          lane_sum<T>(s.features, [&](std::int64_t c)
+                                      __attribute__((always_inline)) { return (from[c] - mean) * (from[c] - mean); }) /
+          n;
       const T inverse = 1 / std::sqrt(variance + epsilon);
       means[row] = mean;
       inverses[row] = inverse;
@@ -248,21 +258,26 @@ Prepared layer_gradient(const KernelCall& call) {
     const T* inverses = args.input<T>(4);
     T* dx = args.output<T>(0);
     auto by_x = [=](std::int64_t row) __attribute__((always_inline)) {
-      const T *__restrict from = x + row * s.features, *__restrict grad = dy + row * s.features;
+      const T* __restrict from = x + row * s.features, * __restrict grad = dy + row * s.features;
       T* __restrict to = dx + row * s.features;
       const T mean = means[row], inverse = inverses[row], n = static_cast<T>(s.features);
-      const T sum = lane_sum<T>(s.features, [&](std::int64_t c) __attribute__((always_inline)) { return grad[c] * scale[c]; }) / n;
-      const T product = lane_sum<T>(s.features, [&](std::int64_t c) __attribute__((always_inline)) {
-        return grad[c] * scale[c] * (from[c] - mean);
-      }) * inverse / n;
+      const T sum =
+          lane_sum<T>(s.features, [&](std::int64_t c) __attribute__((always_inline)) { return grad[c] * scale[c]; }) /
+          n;
+      const T product = lane_sum<T>(s.features, [&](std::int64_t c) __attribute__((
+                                                    always_inline)) { return grad[c] * scale[c] * (from[c] - mean); }) *
+                        inverse / n;
       for (std::int64_t c = 0; c < s.features; ++c)
         to[c] = inverse * (grad[c] * scale[c] - sum - (from[c] - mean) * inverse * product);
     };
     auto* sums = static_cast<double*>(scratch(ScratchUse::weights, 2 * s.features * sizeof(double)));
-    column_sums<T>(s, sums, [=]<class V>(std::int64_t row, std::int64_t c, V& a, V& b) __attribute__((always_inline)) {
-      const std::int64_t i = row * s.features + c;
-      a += at<V>(dy + i) * ((at<V>(x + i) - means[row]) * inverses[row]), b += at<V>(dy + i);
-    }, by_x);
+    column_sums<T>(
+        s, sums,
+        [=]<class V>(std::int64_t row, std::int64_t c, V& a, V& b) __attribute__((always_inline)) {
+          const std::int64_t i = row * s.features + c;
+          a += at<V>(dy + i) * ((at<V>(x + i) - means[row]) * inverses[row]), b += at<V>(dy + i);
+        },
+        by_x);
     for (std::int64_t c = 0; c < s.features; ++c) {
       args.output<T>(1)[c] = static_cast<T>(sums[c]);
       args.output<T>(2)[c] = static_cast<T>(sums[s.features + c]);
@@ -271,7 +286,8 @@ Prepared layer_gradient(const KernelCall& call) {
 }
 
 Support plain_rows(const KernelCall& call) {
-  if (call.dtype() != DType::f32 && call.dtype() != DType::f64) return no("for float32 and float64, got ", call.dtype());
+  if (call.dtype() != DType::f32 && call.dtype() != DType::f64)
+    return no("for float32 and float64, got ", call.dtype());
   if (!all_dense(call)) return no("needs dense operands");
   if (call.inputs[call.inputs.size() == 5 ? 1 : 0].shape().elements() == 0) return no("nothing to compute: x is empty");
   return yes();
@@ -282,7 +298,8 @@ using Prepare = Prepared (*)(const KernelCall&);
 /// The kernel for float, and that for double.
 template <Prepare kFloat, Prepare kDouble>
 KernelList both() {
-  return {{"rows", plain_rows, [](const KernelCall& call) { return call.dtype() == DType::f32 ? kFloat(call) : kDouble(call); }}};
+  return {{"rows", plain_rows,
+           [](const KernelCall& call) { return call.dtype() == DType::f32 ? kFloat(call) : kDouble(call); }}};
 }
 
 }  // namespace

@@ -14,8 +14,8 @@ void check(dnnl_status_t status) {
   TANDEM_CHECK(status == dnnl_success, "oneDNN status ", static_cast<int>(status));
 }
 
-/// Before the library looks at the processor: its products on AMX tiles end with an illegal instruction in virtual machines that hide
-/// the shapes of tiles. Tiles are used by `amx.h` alone.
+/// Before the library looks at the processor: its products on AMX tiles end with an illegal instruction in virtual
+/// machines that hide the shapes of tiles. Tiles are used by `amx.h` alone.
 void leave_tiles_alone() {
   [[maybe_unused]] static const bool once = (dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx512_core_bf16), true);
 }
@@ -47,7 +47,8 @@ dnnl::primitive_attr shared_attr() {
 
 SharedPrimitive::SharedPrimitive(dnnl::primitive primitive, const dnnl::memory::desc& scratchpad,
                                  std::vector<Argument> arguments)
-    : primitive_(std::move(primitive)), arguments_(std::move(arguments)) {
+    : primitive_(std::move(primitive)),
+      arguments_(std::move(arguments)) {
   arguments_.push_back({DNNL_ARG_SCRATCHPAD, scratchpad});
 }
 
@@ -95,8 +96,8 @@ SharedPrimitivePtr share_reorder(const dnnl::memory::desc& from, const dnnl::mem
 void onednn_gemm(const Gemm<float>& g) {
   leave_tiles_alone();
   const OneThread guard;
-  check(dnnl_sgemm(g.transpose_a ? 'T' : 'N', g.transpose_b ? 'T' : 'N', g.m, g.n, g.k, g.factor(), g.a, g.lda, g.b, g.ldb,
-                   g.of_c(), g.c, g.ldc));
+  check(dnnl_sgemm(g.transpose_a ? 'T' : 'N', g.transpose_b ? 'T' : 'N', g.m, g.n, g.k, g.factor(), g.a, g.lda, g.b,
+                   g.ldb, g.of_c(), g.c, g.ldc));
 }
 
 }  // namespace tandem::cpu

@@ -20,7 +20,8 @@ Desc matrix(std::int64_t rows, std::int64_t columns, bool transposed, std::int64
 using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, bool, bool, std::int64_t, std::int64_t, std::int64_t>;
 
 SharedPrimitivePtr made(const Gemm<BFloat16>& g) {
-  const Desc a = matrix(g.m, g.k, g.transpose_a, g.lda), b = matrix(g.k, g.n, g.transpose_b, g.ldb), c = matrix(g.m, g.n, false, g.ldc);
+  const Desc a = matrix(g.m, g.k, g.transpose_a, g.lda), b = matrix(g.k, g.n, g.transpose_b, g.ldb),
+             c = matrix(g.m, g.n, false, g.ldc);
   const OneThread guard;
   const dnnl::matmul::primitive_desc descriptor(dnnl::matmul::desc(a, b, c), shared_attr(), onednn_engine());
   return share<dnnl::matmul>(descriptor, {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, c}});
@@ -38,8 +39,9 @@ const SharedPrimitive& primitive_for(const Gemm<BFloat16>& g) {
 
 }  // namespace
 
-// Intel's processors multiply pairs of bfloat16 in one of the two units that multiply floats: 32 products a cycle either way, and
-// packing besides (1024^3 on a Sapphire Rapids: 0.53 of the speed of float). AMD's (Zen 4) multiply twice as many as floats.
+// Intel's processors multiply pairs of bfloat16 in one of the two units that multiply floats: 32 products a cycle
+// either way, and packing besides (1024^3 on a Sapphire Rapids: 0.53 of the speed of float). AMD's (Zen 4) multiply
+// twice as many as floats.
 bool avx512_bf16_pays() {
   static const bool pays = __builtin_cpu_supports("avx512bf16") && __builtin_cpu_is("amd");
   return pays;

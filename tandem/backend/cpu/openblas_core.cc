@@ -23,7 +23,8 @@ bool uses_avx2() {
 
 /// The newest that needs nothing the processor lacks.
 const char* fitting_core() {
-  const bool server = has_avx512() && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd");
+  const bool server = has_avx512() && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512cd");
   return server ? "SkylakeX" : has_avx2() && __builtin_cpu_supports("fma") ? "Haswell" : nullptr;
 }
 

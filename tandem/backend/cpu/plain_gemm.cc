@@ -1,4 +1,5 @@
-// Matrix products of whole numbers, which no library serves: packed blocks, a register tile of four rows by two vectors.
+// Matrix products of whole numbers, which no library serves: packed blocks, a register tile of four rows by two
+// vectors.
 #include <algorithm>
 #include <cstring>
 
@@ -34,8 +35,7 @@ void pack_a(const Gemm<T>& g, const Block& block, T* out) {
     for (std::int64_t p = 0; p < block.depths; ++p)
       for (int r = 0; r < kTileRows; ++r, ++out) {
         const std::int64_t row = block.row + i + r, depth = block.depth + p;
-        *out = i + r < block.rows ? (g.transpose_a ? g.a[depth * g.lda + row] : g.a[row * g.lda + depth])
-                                  : T(0);
+        *out = i + r < block.rows ? (g.transpose_a ? g.a[depth * g.lda + row] : g.a[row * g.lda + depth]) : T(0);
       }
 }
 
@@ -47,9 +47,8 @@ void pack_b(const Gemm<T>& g, const Block& block, T* out) {
     for (std::int64_t p = 0; p < block.depths; ++p)
       for (int c = 0; c < kStrip; ++c, ++out) {
         const std::int64_t column = block.column + j + c, depth = block.depth + p;
-        *out = j + c < block.columns
-                   ? (g.transpose_b ? g.b[column * g.ldb + depth] : g.b[depth * g.ldb + column])
-                   : T(0);
+        *out =
+            j + c < block.columns ? (g.transpose_b ? g.b[column * g.ldb + depth] : g.b[depth * g.ldb + column]) : T(0);
       }
 }
 
@@ -85,8 +84,8 @@ void add_block(const T* a, const T* b, const Block& block, T* c) {
 
 template <class T>
 void plain_gemm(const Gemm<T>& g) {
-  auto* a = static_cast<T*>(
-      scratch(ScratchUse::pack, sizeof(T) * (kRows * kDepth + kDepth * kColumns + kRows * kColumns)));
+  auto* a =
+      static_cast<T*>(scratch(ScratchUse::pack, sizeof(T) * (kRows * kDepth + kDepth * kColumns + kRows * kColumns)));
   T* b = a + kRows * kDepth;
   T* c = b + kDepth * kColumns;
   for (std::int64_t j = 0; j < g.n; j += kColumns)
@@ -100,8 +99,7 @@ void plain_gemm(const Gemm<T>& g) {
         add_block(a, b, block, c);
       }
       for (std::int64_t r = 0; r < block.rows; ++r)
-        for (std::int64_t col = 0; col < block.columns; ++col)
-          g.c[(i + r) * g.ldc + j + col] = c[r * kColumns + col];
+        for (std::int64_t col = 0; col < block.columns; ++col) g.c[(i + r) * g.ldc + j + col] = c[r * kColumns + col];
     }
 }
 

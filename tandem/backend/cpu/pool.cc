@@ -180,8 +180,9 @@ Prepared prepare_mean(const PoolSizes& s) {
 
 /// Every pixel of a window receives an equal share.
 template <class T>
-__attribute__((always_inline)) inline void spread_gradient(const PoolSizes& s, const Inside& rows, const Inside& columns,
-                                                           const T* __restrict gradient, Comparable<T>* sums) {
+__attribute__((always_inline)) inline void spread_gradient(const PoolSizes& s, const Inside& rows,
+                                                           const Inside& columns, const T* __restrict gradient,
+                                                           Comparable<T>* sums) {
   const auto pixels = static_cast<Comparable<T>>((rows.last - rows.first) * (columns.last - columns.first));
   for (std::int64_t r = rows.first; r < rows.last; ++r)
     for (std::int64_t c = columns.first; c < columns.last; ++c) {
@@ -297,7 +298,8 @@ KernelList max_pool_with_argmax_kernels() {
 
 KernelList avg_pool2d_kernels() {
   return {{"plain", plain_pool, [](const KernelCall& call) {
-             return visit_floating(call.dtype(), [&]<class T>(TypeTag<T>) { return prepare_mean<T>(pool_sizes(call)); });
+             return visit_floating(call.dtype(),
+                                   [&]<class T>(TypeTag<T>) { return prepare_mean<T>(pool_sizes(call)); });
            }}};
 }
 

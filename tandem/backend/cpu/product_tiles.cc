@@ -43,23 +43,27 @@ void each_tile(const TileLimits& limits, std::int64_t rows, std::int64_t columns
   });
 }
 
-/// Where sums are short and rows long, most of the time goes into the result and what is read beside it: then row after row, in
-/// bands one tile high, so that the processor has few streams of memory to follow. Else a column of tiles after the other.
+/// Where sums are short and rows long, most of the time goes into the result and what is read beside it: then row after
+/// row, in bands one tile high, so that the processor has few streams of memory to follow. Else a column of tiles after
+/// the other.
 template <class F>
-void each_tile_in_order(const TileLimits& limits, const Gemm<float>& g, std::int64_t rows, std::int64_t columns, const F& visit) {
+void each_tile_in_order(const TileLimits& limits, const Gemm<float>& g, std::int64_t rows, std::int64_t columns,
+                        const F& visit) {
   constexpr std::int64_t kShort = 16, kLong = 1024;
   if (g.k > kShort || columns < kLong) return each_tile(limits, rows, columns, g.transpose_a, visit);
   EvenCut(rows, limits.rows[limits.vectors]).each([&](std::int64_t height, std::int64_t bands, std::int64_t first) {
     for (std::int64_t band = first; band < first + bands * height; band += height)
-      each_tile(limits, height, columns, g.transpose_a, [&](const TileShape& shape, std::int64_t row, std::int64_t tiles, std::int64_t column) {
-        visit(shape, band + row, tiles, column);
-      });
+      each_tile(limits, height, columns, g.transpose_a,
+                [&](const TileShape& shape, std::int64_t row, std::int64_t tiles, std::int64_t column) {
+                  visit(shape, band + row, tiles, column);
+                });
   });
 }
 
 /// to[k][j] = from[j][k], for four of each.
 void turn_block(const float* from, std::int64_t from_step, float* to, std::int64_t to_step) {
-  __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + from_step), c = _mm_loadu_ps(from + 2 * from_step), d = _mm_loadu_ps(from + 3 * from_step);
+  __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + from_step), c = _mm_loadu_ps(from + 2 * from_step),
+         d = _mm_loadu_ps(from + 3 * from_step);
   _MM_TRANSPOSE4_PS(a, b, c, d);
   _mm_storeu_ps(to, a);
   _mm_storeu_ps(to + to_step, b);
@@ -68,7 +72,8 @@ void turn_block(const float* from, std::int64_t from_step, float* to, std::int64
 }
 
 /// to[c][r] = from[r][c].
-void turn(const float* from, std::int64_t from_step, std::int64_t rows, std::int64_t columns, float* to, std::int64_t to_step) {
+void turn(const float* from, std::int64_t from_step, std::int64_t rows, std::int64_t columns, float* to,
+          std::int64_t to_step) {
   constexpr std::int64_t kBlock = 4;
   if (rows < kBlock || columns < kBlock) {
     for (std::int64_t r = 0; r < rows; ++r)
@@ -92,9 +97,9 @@ Gemm<float> turned(Gemm<float> g) {
   return g;
 }
 
-/// A narrow product of columns of a, as the gradient of a layer with few outputs: a tile would be one vector wide, some of its lanes
-/// idle, and read a line of every row of a at a time, of tall ones more streams than the processor follows. The transpose is wide,
-/// and reads rows of a in pieces.
+/// A narrow product of columns of a, as the gradient of a layer with few outputs: a tile would be one vector wide, some
+/// of its lanes idle, and read a line of every row of a at a time, of tall ones more streams than the processor
+/// follows. The transpose is wide, and reads rows of a in pieces.
 bool is_made_transposed(const Gemm<float>& g, const TileLimits& limits) {
   constexpr std::int64_t kTall = 32;
   return limits.target == JitTarget::avx512 && g.transpose_a && !g.transpose_b && g.n <= kNarrowColumns && g.m >= kTall;
@@ -104,7 +109,16 @@ constexpr std::int64_t kPiece = 256;
 
 /// The transpose of `columns` rows of the product, from `first` on.
 Gemm<float> transposed_piece(const Gemm<float>& g, std::int64_t first, std::int64_t columns, float* to) {
-  return {.m = g.n, .n = columns, .k = g.k, .transpose_a = true, .a = g.b, .lda = g.ldb, .b = g.a + first, .ldb = g.lda, .c = to, .ldc = kPiece};
+  return {.m = g.n,
+          .n = columns,
+          .k = g.k,
+          .transpose_a = true,
+          .a = g.b,
+          .lda = g.ldb,
+          .b = g.a + first,
+          .ldb = g.lda,
+          .c = to,
+          .ldc = kPiece};
 }
 
 }  // namespace
@@ -118,7 +132,8 @@ ProductTiles::ProductTiles(const Gemm<float>& whole, std::span<const ProductBloc
     std::vector<ProductBlock> pieces{{.rows = whole.n, .columns = kPiece}};
     for (const ProductBlock& block : blocks) pieces.push_back({.rows = whole.n, .columns = block.rows % kPiece});
     after_ = std::move(epilogue);
-    TANDEM_CHECK(prepare(transposed_piece(whole, 0, kPiece, nullptr), pieces, {}), "no code for the tiles of a product");
+    TANDEM_CHECK(prepare(transposed_piece(whole, 0, kPiece, nullptr), pieces, {}),
+                 "no code for the tiles of a product");
     return;
   }
   inside_ = epilogue.layout();
@@ -132,11 +147,12 @@ bool ProductTiles::prepare(const Gemm<float>& whole, std::span<const ProductBloc
   functions_.clear();
   std::string refusal;
   for (const ProductBlock& block : blocks)
-    if (block.columns > 0) each_tile_in_order(limits_, whole, block.rows, block.columns, [&](const TileShape& shape, auto...) {
-      const auto same = [&](const Function& function) { return function.shape == shape; };
-      if (refusal.empty() && std::none_of(functions_.begin(), functions_.end(), same))
-        functions_.push_back({shape, tile_code(shape, inside, limits_.target, refusal)});
-    });
+    if (block.columns > 0)
+      each_tile_in_order(limits_, whole, block.rows, block.columns, [&](const TileShape& shape, auto...) {
+        const auto same = [&](const Function& function) { return function.shape == shape; };
+        if (refusal.empty() && std::none_of(functions_.begin(), functions_.end(), same))
+          functions_.push_back({shape, tile_code(shape, inside, limits_.target, refusal)});
+      });
   return refusal.empty();
 }
 
@@ -166,35 +182,40 @@ void ProductTiles::run_block(const Gemm<float>& g, const KernelArgs& kernel, con
   args.a_depth = (g.transpose_a ? g.lda : 1) * kFloat;
   args.b_depth = g.ldb * kFloat;
   args.depth = g.k;
-  each_tile_in_order(limits_, g, g.m, g.n, [&](const TileShape& shape, std::int64_t row, std::int64_t tiles, std::int64_t column) {
-    args.a = reinterpret_cast<const char*>(g.a) + row * args.a_row;
-    args.b = g.b + column;
-    args.tiles = tiles;
-    args.last_columns = g.n - column - (shape.vectors - 1) * limits_.lanes;
-    args.outputs[0] = g.c + row * g.ldc + column;
-    args.output_rows[0] = g.ldc * kFloat;
-    if (inside_) {
-      const ProductBlock at{.row = block.row + row, .column = block.column + column};
-      for (std::size_t i = 1; i < inside_->inputs.size(); ++i) {
-        args.inputs[i] = inside_->input(kernel, i, at);
-        args.input_rows[i] = inside_->inputs[i].row;
-      }
-      for (std::size_t k = 0; k < inside_->outputs.size(); ++k) {
-        args.outputs[k] = inside_->output(kernel, k, at);
-        args.output_rows[k] = inside_->outputs[k].row;
-      }
-    }
-    run_tiles(shape, args);
-  });
+  each_tile_in_order(limits_, g, g.m, g.n,
+                     [&](const TileShape& shape, std::int64_t row, std::int64_t tiles, std::int64_t column) {
+                       args.a = reinterpret_cast<const char*>(g.a) + row * args.a_row;
+                       args.b = g.b + column;
+                       args.tiles = tiles;
+                       args.last_columns = g.n - column - (shape.vectors - 1) * limits_.lanes;
+                       args.outputs[0] = g.c + row * g.ldc + column;
+                       args.output_rows[0] = g.ldc * kFloat;
+                       if (inside_) {
+                         const ProductBlock at{.row = block.row + row, .column = block.column + column};
+                         for (std::size_t i = 1; i < inside_->inputs.size(); ++i) {
+                           args.inputs[i] = inside_->input(kernel, i, at);
+                           args.input_rows[i] = inside_->inputs[i].row;
+                         }
+                         for (std::size_t k = 0; k < inside_->outputs.size(); ++k) {
+                           args.outputs[k] = inside_->output(kernel, k, at);
+                           args.output_rows[k] = inside_->outputs[k].row;
+                         }
+                       }
+                       run_tiles(shape, args);
+                     });
 }
 
 // One thread, Zen 4, GFLOP/s tiles / oneDNN / OpenBLAS (m x k x n):
-//   AVX-512  32x100x64 112 / 97 / 112    1024x100x64 116 / 104 / 99   32x784x128 117 / 106 / 90   128x1024x512 116 / 112 / 100
-//            1024x64x10 65 / 50 / 72     1024x256x10 65 / 50 / 49     32x100x4 44 / 17 / 65      32x100x10 (a transposed) 63 / 42 / 88
-//   AVX2     32x100x64 109               1024x100x64 116              32x1024x512 83             1024x256x64 (a transposed) 84
-// Emerald Rapids, us in a training step, tiles / OpenBLAS: 32x10x64 (b transposed, then relu_grad) 0.51 / 0.94; 64x32x10 (a transposed, made transposed) 0.63 / 0.70.
-// What follows a narrow product costs a pass of its own with a library, of short rows: a third of 1024x64x10. Without
-// AVX-512 tiles are 16 columns wide, and rows of b far apart, or columns of a, fight for the same cache sets.
+//   AVX-512  32x100x64 112 / 97 / 112    1024x100x64 116 / 104 / 99   32x784x128 117 / 106 / 90   128x1024x512 116 /
+//   112 / 100
+//            1024x64x10 65 / 50 / 72     1024x256x10 65 / 50 / 49     32x100x4 44 / 17 / 65      32x100x10 (a
+//            transposed) 63 / 42 / 88
+//   AVX2     32x100x64 109               1024x100x64 116              32x1024x512 83             1024x256x64 (a
+//   transposed) 84
+// Emerald Rapids, us in a training step, tiles / OpenBLAS: 32x10x64 (b transposed, then relu_grad) 0.51 / 0.94;
+// 64x32x10 (a transposed, made transposed) 0.63 / 0.70. What follows a narrow product costs a pass of its own with a
+// library, of short rows: a third of 1024x64x10. Without AVX-512 tiles are 16 columns wide, and rows of b far apart, or
+// columns of a, fight for the same cache sets.
 Support tiles_serve(const Gemm<float>& g, bool followed) {
   std::string refusal;
   const TileLimits limits = tile_limits(g.n, refusal);
@@ -206,7 +227,8 @@ Support tiles_serve(const Gemm<float>& g, bool followed) {
   const bool turns = g.k * g.n <= kMostTurned ? g.m >= kRowsThatPay : g.k <= kShallow && g.m >= kRowsThatPayForAll;
   if (g.transpose_b && !(wide && turns)) return no("tiles read rows of the second operand");
   const std::int64_t work = g.m * g.n * g.k;
-  const bool slow = work < kTiny || g.m == 1 || g.n < kLeastColumns || g.k * g.n * kFloat > (wide ? kMostBytes : kMostBytesAvx2) ||
+  const bool slow = work < kTiny || g.m == 1 || g.n < kLeastColumns ||
+                    g.k * g.n * kFloat > (wide ? kMostBytes : kMostBytesAvx2) ||
                     (!wide && (g.n > kFarApart || (g.transpose_a && g.m > kFarRows))) ||
                     (narrow && work < kSmall && (g.transpose_a || !followed) && !is_made_transposed(g, limits));
   return slow ? no("a library is faster for a product of this size") : yes();

@@ -31,10 +31,13 @@ class RandomKernel final : public PreparedKernel, public RowKernel {
 
   std::int64_t rows() const override { return rows_; }
   bool reads_by_row(std::size_t) const override { return false; }
-  std::unique_ptr<const CutKernel> cut(std::span<const RowRange>) const override { return elements_ ? cut_anywhere(*this) : nullptr; }
+  std::unique_ptr<const CutKernel> cut(std::span<const RowRange>) const override {
+    return elements_ ? cut_anywhere(*this) : nullptr;
+  }
   void run_rows(const KernelArgs& args, RowRange rows) const {
     const std::int64_t each = elements_ / rows_;
-    with_inputs(args, [&](const KernelArgs& all) { nest_.run_part(*loop_, all, {rows.begin * each, rows.end * each}); });
+    with_inputs(args,
+                [&](const KernelArgs& all) { nest_.run_part(*loop_, all, {rows.begin * each, rows.end * each}); });
   }
 
  private:
@@ -69,14 +72,15 @@ Support supports(const KernelCall& call) {
 template <bool kGenerated>
 Prepared prepare(const KernelCall& call) {
   LoopSource source(kGenerated);
-  return std::make_unique<RandomKernel>(call, source.loop(random_program(call.op, call.outputs[0].dtype()), kAllScalars));
+  return std::make_unique<RandomKernel>(call,
+                                        source.loop(random_program(call.op, call.outputs[0].dtype()), kAllScalars));
 }
 
 /// One element at a time by the meaning of the program itself.
 Prepared prepare_reference(const KernelCall& call) {
   const DType dtype = call.outputs[0].dtype();
-  return prepared([program = random_program(call.op, dtype), dtype, lane = lane_dtype(dtype),
-                   op = &call.op, count = call.outputs[0].shape().elements()](const KernelArgs& args) {
+  return prepared([program = random_program(call.op, dtype), dtype, lane = lane_dtype(dtype), op = &call.op,
+                   count = call.outputs[0].shape().elements()](const KernelArgs& args) {
     const RandomScalars scalars(*op, args.run_time, lane);
     ScalarValue in[kWords + 2], out;
     for (int i = 0; i < kWords; ++i) in[i].i32 = scalars.words[i];

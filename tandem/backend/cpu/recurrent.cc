@@ -1,5 +1,5 @@
-// Recurrent layers: what x contributes to all steps is one product; then each step is a small product with the state and
-// one loop over the units. Slices of the batch walk through the steps on their own, without waiting for each other.
+// Recurrent layers: what x contributes to all steps is one product; then each step is a small product with the state
+// and one loop over the units. Slices of the batch walk through the steps on their own, without waiting for each other.
 #include "tandem/backend/cpu/copy.h"
 #include "tandem/backend/cpu/dense.h"
 #include "tandem/backend/cpu/gemm.h"
@@ -11,8 +11,8 @@
 namespace tandem::cpu {
 namespace {
 
-/// Rows of a slice: enough for the products to be worth their packing, few enough for several cores to have some. It follows
-/// from the batch alone: sums are the same for any number of threads.
+/// Rows of a slice: enough for the products to be worth their packing, few enough for several cores to have some. It
+/// follows from the batch alone: sums are the same for any number of threads.
 std::int64_t rows_of_slice(std::int64_t batch) { return batch >= 64 ? 32 : batch > 16 ? 16 : 8; }
 
 void multiply(const Gemm<float>& g) { library_gemm(g); }
@@ -59,7 +59,10 @@ T* take(ScratchUse use, std::int64_t elements) {
 
 struct Slices {
   std::int64_t batch, rows, count;
-  explicit Slices(const RecurrentSizes& s) : batch(s.batch), rows(rows_of_slice(batch)), count((batch + rows - 1) / rows) {}
+  explicit Slices(const RecurrentSizes& s)
+      : batch(s.batch),
+        rows(rows_of_slice(batch)),
+        count((batch + rows - 1) / rows) {}
   std::int64_t first(std::int64_t slice) const { return slice * rows; }
   std::int64_t rows_of(std::int64_t slice) const { return std::min(rows, batch - first(slice)); }
 };
@@ -74,7 +77,8 @@ template <class T>
 class Forward final : public PreparedKernel {
  public:
   Forward(const KernelCall& call, Part step)
-      : s_(call, 0, cell_kind(call.op) == CellKind::lstm ? 4 : 3), step_(std::move(step)) {}
+      : s_(call, 0, cell_kind(call.op) == CellKind::lstm ? 4 : 3),
+        step_(std::move(step)) {}
 
   void run(const KernelArgs& args) const override {
     const Slices slices(s_);
@@ -95,15 +99,31 @@ class Forward final : public PreparedKernel {
     const T* bias = args.input<T>(kernel + 2);
     fill_rows(from_x, bias, rows * s_.steps, width);
     if (s_.inputs > 0)
-      multiply({.m = rows * s_.steps, .n = width, .k = s_.inputs, .a = args.input<T>(0) + start * s_.inputs, .lda = s_.inputs,
-                .b = args.input<T>(kernel), .ldb = width, .c = from_x, .ldc = width, .accumulate = true});
+      multiply({.m = rows * s_.steps,
+                .n = width,
+                .k = s_.inputs,
+                .a = args.input<T>(0) + start * s_.inputs,
+                .lda = s_.inputs,
+                .b = args.input<T>(kernel),
+                .ldb = width,
+                .c = from_x,
+                .ldc = width,
+                .accumulate = true});
     for (std::int64_t t = 0; t < s_.steps; ++t) {
       const T* state = t ? y + (t - 1) * u : args.input<T>(1) + first * u;
       const T* cell = !lstm ? nullptr : t ? cells + (t - 1) * u : args.input<T>(2) + first * u;
       const std::int64_t stride = t ? s_.steps * u : u;
       if (s_.reset_after()) fill_rows(from_state, bias + width, rows, width);
-      multiply({.m = rows, .n = width, .k = u, .a = state, .lda = stride, .b = args.input<T>(kernel + 1), .ldb = width,
-                .c = from_state, .ldc = width, .accumulate = s_.reset_after()});
+      multiply({.m = rows,
+                .n = width,
+                .k = u,
+                .a = state,
+                .lda = stride,
+                .b = args.input<T>(kernel + 1),
+                .ldb = width,
+                .c = from_state,
+                .ldc = width,
+                .accumulate = s_.reset_after()});
       Step<T> step(rows, u);
       step.in(from_x + t * width, s_.steps * width, s_.gates);
       step.in(from_state, width, s_.gates);
@@ -124,11 +144,16 @@ class Forward final : public PreparedKernel {
 struct GradInputs {
   int x, h0, kernel, output, saved;
   explicit GradInputs(CellKind kind)
-      : x(kind == CellKind::lstm ? 2 : 1), h0(x + 1), kernel(kind == CellKind::lstm ? 5 : 3), output(kernel + 2),
+      : x(kind == CellKind::lstm ? 2 : 1),
+        h0(x + 1),
+        kernel(kind == CellKind::lstm ? 5 : 3),
+        output(kernel + 2),
         saved(kind == CellKind::lstm ? 9 : 6) {}
 };
 
-bool one_cell_gradient(const KernelCall& call) { return cell_kind(call.op) == CellKind::lstm && call.shape(1).rank() == 0; }
+bool one_cell_gradient(const KernelCall& call) {
+  return cell_kind(call.op) == CellKind::lstm && call.shape(1).rank() == 0;
+}
 
 Part make_backward(const KernelCall& call, LoopSource& source) {
   return source.loop(cell_backward(cell_kind(call.op), call.dtype()), one_cell_gradient(call) ? 1u << 9 : 0);
@@ -156,11 +181,12 @@ class Backward final : public PreparedKernel {
     });
     const int weights = s_.has_cells() ? 3 : 2;
     auto add_up = [&](const T* first, std::int64_t rows, T* to) {
-      parallel_ranges(rows * width, slices.count * static_cast<std::int64_t>(sizeof(T)), [&](std::int64_t begin, std::int64_t end) {
-        std::copy(first + begin, first + end, to + begin);
-        for (std::int64_t slice = 1; slice < slices.count; ++slice)
-          for (std::int64_t i = begin; i < end; ++i) to[i] += first[slice * sums + i];
-      });
+      parallel_ranges(rows * width, slices.count * static_cast<std::int64_t>(sizeof(T)),
+                      [&](std::int64_t begin, std::int64_t end) {
+                        std::copy(first + begin, first + end, to + begin);
+                        for (std::int64_t slice = 1; slice < slices.count; ++slice)
+                          for (std::int64_t i = begin; i < end; ++i) to[i] += first[slice * sums + i];
+                      });
     };
     add_up(partials, s_.inputs, args.output<T>(weights));
     add_up(partials + s_.inputs * width, s_.units, args.output<T>(weights + 1));
@@ -168,13 +194,14 @@ class Backward final : public PreparedKernel {
   }
 
  private:
-  /// So many products with the transposed recurrent kernel are worth turning it round once: the libraries would do it for each.
+  /// So many products with the transposed recurrent kernel are worth turning it round once: the libraries would do it
+  /// for each.
   static constexpr std::int64_t kProductsThatPay = 8;
 
   /// What a slice works on, [rows, steps, …] or [rows, …].
   struct Slice {
     std::int64_t first, rows;
-    const T* turned;     // the recurrent kernel's transpose, where there is one
+    const T* turned;  // the recurrent kernel's transpose, where there is one
     T *by_x, *by_state;  // gradients of what x and the state gave
     T *dh, *dc, *before;  // carried from step to step; the states before each step
   };
@@ -230,8 +257,16 @@ class Backward final : public PreparedKernel {
     }
     if (s_.has_cells()) step.out(v.dc, u);
     step.run(*step_);
-    multiply({.m = v.rows, .n = u, .k = width, .transpose_b = !turns_, .a = v.by_state + t * width, .lda = s_.steps * width,
-              .b = turns_ ? v.turned : args.input<T>(in_.kernel + 1), .ldb = turns_ ? u : width, .c = v.dh, .ldc = u,
+    multiply({.m = v.rows,
+              .n = u,
+              .k = width,
+              .transpose_b = !turns_,
+              .a = v.by_state + t * width,
+              .lda = s_.steps * width,
+              .b = turns_ ? v.turned : args.input<T>(in_.kernel + 1),
+              .ldb = turns_ ? u : width,
+              .c = v.dh,
+              .ldc = u,
               .accumulate = s_.reset_after()});
   }
 
@@ -240,14 +275,38 @@ class Backward final : public PreparedKernel {
     const std::int64_t width = s_.gate_width(), all = v.rows * s_.steps, start = v.first * s_.steps;
     const T* x = args.input<T>(in_.x) + start * s_.inputs;
     if (s_.inputs > 0) {
-      multiply({.m = all, .n = s_.inputs, .k = width, .transpose_b = true, .a = v.by_x, .lda = width, .b = args.input<T>(in_.kernel),
-                .ldb = width, .c = args.output<T>(0) + start * s_.inputs, .ldc = s_.inputs});
-      multiply({.m = s_.inputs, .n = width, .k = all, .transpose_a = true, .a = x, .lda = s_.inputs, .b = v.by_x, .ldb = width,
-                .c = partials, .ldc = width});
+      multiply({.m = all,
+                .n = s_.inputs,
+                .k = width,
+                .transpose_b = true,
+                .a = v.by_x,
+                .lda = width,
+                .b = args.input<T>(in_.kernel),
+                .ldb = width,
+                .c = args.output<T>(0) + start * s_.inputs,
+                .ldc = s_.inputs});
+      multiply({.m = s_.inputs,
+                .n = width,
+                .k = all,
+                .transpose_a = true,
+                .a = x,
+                .lda = s_.inputs,
+                .b = v.by_x,
+                .ldb = width,
+                .c = partials,
+                .ldc = width});
     }
     T* recurrent = partials + s_.inputs * width;
-    multiply({.m = s_.units, .n = width, .k = all, .transpose_a = true, .a = v.before, .lda = s_.units, .b = v.by_state, .ldb = width,
-              .c = recurrent, .ldc = width});
+    multiply({.m = s_.units,
+              .n = width,
+              .k = all,
+              .transpose_a = true,
+              .a = v.before,
+              .lda = s_.units,
+              .b = v.by_state,
+              .ldb = width,
+              .c = recurrent,
+              .ldc = width});
     T* bias = recurrent + s_.units * width;
     std::fill_n(bias, 2 * width, T{0});
     for (std::int64_t row = 0; row < all; ++row)
@@ -265,9 +324,11 @@ class Backward final : public PreparedKernel {
 };
 
 Support by_products(const KernelCall& call) {
-  if (call.dtype() != DType::f32 && call.dtype() != DType::f64) return no("for float32 and float64, got ", call.dtype());
+  if (call.dtype() != DType::f32 && call.dtype() != DType::f64)
+    return no("for float32 and float64, got ", call.dtype());
   if (!all_dense(call)) return no("needs dense operands");
-  if (call.outputs.back().shape().elements() == 0 || call.outputs[0].shape().elements() == 0 || call.shape(0).elements() == 0)
+  if (call.outputs.back().shape().elements() == 0 || call.outputs[0].shape().elements() == 0 ||
+      call.shape(0).elements() == 0)
     return no("nothing to compute: an operand is empty");
   return yes();
 }

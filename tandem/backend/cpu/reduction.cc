@@ -15,10 +15,10 @@
 namespace tandem::cpu {
 namespace {
 
-constexpr double kSliceWork = 64 * 1024;    // simple operations that pay for waking another thread
-constexpr std::int64_t kRowTile = 512;      // rows combined into one partial row
+constexpr double kSliceWork = 64 * 1024;  // simple operations that pay for waking another thread
+constexpr std::int64_t kRowTile = 512;  // rows combined into one partial row
 constexpr std::int64_t kColumnTile = 2048;  // columns whose running result stays in the first-level cache
-constexpr std::int64_t kRowsTogether = 8;   // rows combined between a load and a store of the running result
+constexpr std::int64_t kRowsTogether = 8;  // rows combined between a load and a store of the running result
 
 /// The value of an element, in the lanes that are folded.
 expr::Expr mapped_value(const ReductionJob& job, expr::Graph& graph, std::vector<expr::Expr> in) {
@@ -29,12 +29,13 @@ expr::Expr mapped_value(const ReductionJob& job, expr::Graph& graph, std::vector
 /// The loops and folds a reduction needs.
 struct Parts {
   std::uint64_t identity = 0;
-  std::shared_ptr<const Fold> fold;           // where the last axis is reduced: elements to a lane value
-  std::shared_ptr<const Fold> fold_lanes;     // lane values to one
-  std::shared_ptr<const Loop> combine;        // where it is kept: running row, rows of elements -> running row
-  std::shared_ptr<const Loop> combine_several;  // the same for kRowsTogether rows, one after another; null where one input is not all
+  std::shared_ptr<const Fold> fold;  // where the last axis is reduced: elements to a lane value
+  std::shared_ptr<const Fold> fold_lanes;  // lane values to one
+  std::shared_ptr<const Loop> combine;  // where it is kept: running row, rows of elements -> running row
+  std::shared_ptr<const Loop>
+      combine_several;  // the same for kRowsTogether rows, one after another; null where one input is not all
   std::shared_ptr<const Loop> combine_lanes;  // running row, partial row -> running row
-  std::shared_ptr<const Loop> finish;         // lane values, divisor -> output; null when nothing is to be done
+  std::shared_ptr<const Loop> finish;  // lane values, divisor -> output; null when nothing is to be done
 };
 
 /// (running value, operands…) -> running value.
@@ -54,7 +55,8 @@ expr::Program combining_program_of_several(const ReductionJob& job) {
   inputs[0] = lane;
   return program(inputs, lane, [&](const std::vector<expr::Expr>& in) {
     expr::Expr running = in[0];
-    for (std::size_t row = 1; row < in.size(); ++row) running = fold_combine(job.kind, running, mapped_value(job, running.graph(), {in[row]}));
+    for (std::size_t row = 1; row < in.size(); ++row)
+      running = fold_combine(job.kind, running, mapped_value(job, running.graph(), {in[row]}));
     return running;
   });
 }
@@ -63,7 +65,8 @@ FoldProgram fold_program(const ReductionJob& job, ScalarInputs scalars) {
   FoldProgram fold = fold_of(job.kind, job.mapped);
   fold.scalars = scalars;
   if (job.region)
-    fold.map = program(job.inputs, fold_lane(job.kind, job.mapped), [&](const std::vector<expr::Expr>& in) { return mapped_value(job, in[0].graph(), in); });
+    fold.map = program(job.inputs, fold_lane(job.kind, job.mapped),
+                       [&](const std::vector<expr::Expr>& in) { return mapped_value(job, in[0].graph(), in); });
   return fold;
 }
 
@@ -80,13 +83,15 @@ Parts make_parts(const KernelCall& call, LoopSource& source) {
     parts.fold_lanes = source.fold(lanes);
   } else {
     parts.combine = source.loop(combining_program(job), layout.scalars << 1);
-    if (!job.region && layout.scalars == 0 && layout.combos >= kRowsTogether) parts.combine_several = source.loop(combining_program_of_several(job), 0);
+    if (!job.region && layout.scalars == 0 && layout.combos >= kRowsTogether)
+      parts.combine_several = source.loop(combining_program_of_several(job), 0);
     parts.combine_lanes = source.loop(lanes.combine, 0);
   }
   if (!is_mean && output == lane) return parts;
   const auto finish = program({lane, lane}, output, [&](auto& in) { return is_mean ? in[0] / in[1] : in[0]; });
   // Division of 64-bit integers has no vector form: the interpreter does it, on what little a reduction leaves.
-  parts.finish = is_mean && expr::lane_of(lane) == expr::Lane::i64 ? tile_loop(finish, 0b10) : source.loop(finish, 0b10);
+  parts.finish =
+      is_mean && expr::lane_of(lane) == expr::Lane::i64 ? tile_loop(finish, 0b10) : source.loop(finish, 0b10);
   return parts;
 }
 
@@ -100,13 +105,16 @@ class Reduction final : public PreparedKernel, public RowKernel {
 
   std::int64_t rows() const override { return first_axis_; }
   bool reads_by_row(std::size_t input) const override { return follows_first_ >> input & 1; }
-  std::unique_ptr<const CutKernel> cut(std::span<const RowRange>) const override { return empty_ ? nullptr : cut_anywhere(*this); }
+  std::unique_ptr<const CutKernel> cut(std::span<const RowRange>) const override {
+    return empty_ ? nullptr : cut_anywhere(*this);
+  }
   void run_rows(const KernelArgs& args, RowRange rows) const {
     if (rows.begin == rows.end) return;
     // The first axis of the result is among the kept ones before the last, unless that is the only one.
     const bool by_group = !layout_.kept.empty();
     const std::int64_t each = (by_group ? layout_.groups : width_) / first_axis_;
-    run_some(args, by_group ? Results{rows.begin * each, rows.end * each, 0, width_} : Results{0, 1, rows.begin * each, rows.end * each});
+    run_some(args, by_group ? Results{rows.begin * each, rows.end * each, 0, width_}
+                            : Results{0, 1, rows.begin * each, rows.end * each});
   }
 
  private:
@@ -127,19 +135,24 @@ class Reduction final : public PreparedKernel, public RowKernel {
         output_bytes_(static_cast<std::int64_t>(dtype_size(call.outputs[0].dtype()))),
         results_(call.outputs[0].shape().elements()),
         count_(results_ ? job.domain.elements() / results_ : 0),
-        slice_elements_(std::max<std::int64_t>(kFoldTile, static_cast<std::int64_t>(kSliceWork / std::max(1.0, call.op.flops_per_element / 2)))),
+        slice_elements_(std::max<std::int64_t>(
+            kFoldTile, static_cast<std::int64_t>(kSliceWork / std::max(1.0, call.op.flops_per_element / 2)))),
         width_(layout_.last_reduced ? 1 : layout_.last.size / layout_.rows_at_once),
         empty_(job.domain.elements() == 0) {
     if (call.outputs[0].shape().rank() > 0 && call.outputs[0].shape()[0] > 0) first_axis_ = call.outputs[0].shape()[0];
     if (job.domain.rank() == 0 || job.axes.contains(0)) return;
     for (std::size_t i = 0; i < inputs_; ++i)
-      if (const Shape& shape = call.inputs[i].shape(); shape.rank() == job.domain.rank() && shape[0] == job.domain[0]) follows_first_ |= 1u << i;
+      if (const Shape& shape = call.inputs[i].shape(); shape.rank() == job.domain.rank() && shape[0] == job.domain[0])
+        follows_first_ |= 1u << i;
   }
 
   void run_some(const KernelArgs& args, const Results& results) const {
     const std::int64_t first = results.group * width_ + results.column, element = output_bytes_;
     char* output = static_cast<char*>(args.outputs[0]) + first * element;
-    char* lanes = parts_.finish ? static_cast<char*>(scratch(ScratchUse::rows, static_cast<std::size_t>(results.count() * lane_bytes_))) : output;
+    char* lanes =
+        parts_.finish
+            ? static_cast<char*>(scratch(ScratchUse::rows, static_cast<std::size_t>(results.count() * lane_bytes_)))
+            : output;
     if (empty_) fill_identity(lanes, results.count());
     else if (layout_.last_reduced) fold_rows(args, results, lanes);
     else combine_rows(args, results, lanes);
@@ -147,7 +160,8 @@ class Reduction final : public PreparedKernel, public RowKernel {
   }
 
   void fill_identity(char* lanes, std::int64_t count) const {
-    if (lane_bytes_ == 4) std::fill_n(reinterpret_cast<std::uint32_t*>(lanes), count, static_cast<std::uint32_t>(parts_.identity));
+    if (lane_bytes_ == 4)
+      std::fill_n(reinterpret_cast<std::uint32_t*>(lanes), count, static_cast<std::uint32_t>(parts_.identity));
     else std::fill_n(reinterpret_cast<std::uint64_t*>(lanes), count, parts_.identity);
   }
 
@@ -161,20 +175,25 @@ class Reduction final : public PreparedKernel, public RowKernel {
   void fold_rows(const KernelArgs& args, const Results& results, char* lanes) const {
     const std::int64_t tiles = (layout_.last.size + kFoldTile - 1) / kFoldTile;
     const std::int64_t partials = layout_.combos * tiles;  // of each result
-    char* out = partials == 1 ? lanes
-                              : static_cast<char*>(scratch(ScratchUse::partials,
-                                                           static_cast<std::size_t>(results.groups() * partials * lane_bytes_)));
-    const std::int64_t per_slice = std::max<std::int64_t>(1, slice_elements_ / (tiles == 1 ? layout_.last.size : kFoldTile));
-    const std::int64_t units = results.groups() * partials, before = results.group * partials;  // a unit is one tile of one row
+    char* out = partials == 1
+                    ? lanes
+                    : static_cast<char*>(scratch(ScratchUse::partials,
+                                                 static_cast<std::size_t>(results.groups() * partials * lane_bytes_)));
+    const std::int64_t per_slice =
+        std::max<std::int64_t>(1, slice_elements_ / (tiles == 1 ? layout_.last.size : kFoldTile));
+    const std::int64_t units = results.groups() * partials,
+                       before = results.group * partials;  // a unit is one tile of one row
     parallel((units + per_slice - 1) / per_slice, [&](std::int64_t slice) {
       const std::int64_t begin = slice * per_slice, end = std::min(units, begin + per_slice);
-      for (std::int64_t unit = begin; unit < end;) unit += fold_units(args, out + unit * lane_bytes_, before + unit, before + end, tiles);
+      for (std::int64_t unit = begin; unit < end;)
+        unit += fold_units(args, out + unit * lane_bytes_, before + unit, before + end, tiles);
     });
     if (partials > 1) fold_partials(out, lanes, results.groups(), partials);
   }
 
   /// Folds as many units from `unit` on as one call can take; returns how many.
-  std::int64_t fold_units(const KernelArgs& args, char* out, std::int64_t unit, std::int64_t end, std::int64_t tiles) const {
+  std::int64_t fold_units(const KernelArgs& args, char* out, std::int64_t unit, std::int64_t end,
+                          std::int64_t tiles) const {
     const std::int64_t row = unit / tiles, tile = unit % tiles;
     ByteOffsets offsets{};
     layout_.add_offsets(layout_.kept, row / layout_.combos, offsets);
@@ -227,12 +246,15 @@ class Reduction final : public PreparedKernel, public RowKernel {
 
   void combine_rows(const KernelArgs& args, const Results& results, char* lanes) const {
     const std::int64_t width = results.columns() * layout_.rows_at_once;
-    const std::int64_t row_tiles = (layout_.combos + kRowTile - 1) / kRowTile, column_tiles = (width + kColumnTile - 1) / kColumnTile;
+    const std::int64_t row_tiles = (layout_.combos + kRowTile - 1) / kRowTile,
+                       column_tiles = (width + kColumnTile - 1) / kColumnTile;
     const std::int64_t partial_bytes = width * lane_bytes_;
     const std::int64_t partial_rows = row_tiles * layout_.rows_at_once;  // of the result's width, for each of its rows
-    char* out = partial_rows == 1 ? lanes
-                                  : static_cast<char*>(scratch(ScratchUse::partials,
-                                                               static_cast<std::size_t>(results.groups() * row_tiles * partial_bytes)));
+    char* out =
+        partial_rows == 1
+            ? lanes
+            : static_cast<char*>(scratch(ScratchUse::partials,
+                                         static_cast<std::size_t>(results.groups() * row_tiles * partial_bytes)));
     const std::int64_t units = results.groups() * row_tiles * column_tiles;
     const std::int64_t unit_elements = std::min(layout_.combos, kRowTile) * std::min(width, kColumnTile);
     const std::int64_t per_slice = std::max<std::int64_t>(1, slice_elements_ / unit_elements);
@@ -244,17 +266,19 @@ class Reduction final : public PreparedKernel, public RowKernel {
         ByteOffsets offsets{};
         layout_.add_offsets(layout_.kept, results.group + rest / row_tiles, offsets);
         for (std::size_t i = 0; i < inputs_; ++i) offsets[i] += (results.column + column) * layout_.last.strides[i];
-        combine_unit(args, offsets, out + rest * partial_bytes + column * lane_bytes_, {first, std::min(layout_.combos, first + kRowTile)},
-                     std::min(kColumnTile, width - column));
+        combine_unit(args, offsets, out + rest * partial_bytes + column * lane_bytes_,
+                     {first, std::min(layout_.combos, first + kRowTile)}, std::min(kColumnTile, width - column));
       }
     });
-    if (partial_rows > 1) combine_partials(out, lanes, results.groups(), partial_rows, partial_bytes / layout_.rows_at_once);
+    if (partial_rows > 1)
+      combine_partials(out, lanes, results.groups(), partial_rows, partial_bytes / layout_.rows_at_once);
   }
 
   struct Rows {
     std::int64_t begin, end;
   };
-  void combine_unit(const KernelArgs& args, const ByteOffsets& from, char* running, Rows rows, std::int64_t width) const {
+  void combine_unit(const KernelArgs& args, const ByteOffsets& from, char* running, Rows rows,
+                    std::int64_t width) const {
     fill_identity(running, width);
     LoopArgs a;
     a.inputs[0] = a.outputs[0] = running;
@@ -289,7 +313,8 @@ class Reduction final : public PreparedKernel, public RowKernel {
     return a.rows * kRowsTogether;
   }
 
-  void combine_partials(const char* partials, char* lanes, std::int64_t groups, std::int64_t count, std::int64_t bytes) const {
+  void combine_partials(const char* partials, char* lanes, std::int64_t groups, std::int64_t count,
+                        std::int64_t bytes) const {
     for (std::int64_t group = 0; group < groups; ++group) {
       const char* mine = partials + group * count * bytes;
       char* running = lanes + group * bytes;
@@ -329,8 +354,8 @@ class Reduction final : public PreparedKernel, public RowKernel {
   std::int64_t lane_bytes_, output_bytes_;
   std::int64_t results_, count_;
   std::int64_t slice_elements_;
-  std::int64_t width_;            // results of a group
-  std::int64_t first_axis_ = 1;   // of the result
+  std::int64_t width_;  // results of a group
+  std::int64_t first_axis_ = 1;  // of the result
   std::uint32_t follows_first_ = 0;  // inputs whose first axis is that of the result: a bit each
   bool empty_;
 };

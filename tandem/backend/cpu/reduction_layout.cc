@@ -14,7 +14,8 @@ ReductionAxis axis_of(const Shape& domain, int d, std::span<const Operand> opera
     const Operand& operand = operands[i];
     const int own = d - (domain.rank() - operand.shape().rank());
     if (own >= 0 && operand.shape()[own] != 1)
-      axis.strides[i] = operand.strides[static_cast<std::size_t>(own)] * static_cast<std::int64_t>(dtype_size(operand.dtype()));
+      axis.strides[i] =
+          operand.strides[static_cast<std::size_t>(own)] * static_cast<std::int64_t>(dtype_size(operand.dtype()));
   }
   return axis;
 }
@@ -39,7 +40,8 @@ ReductionLayout::ReductionLayout(const Shape& domain, AxisSet axes, std::span<co
   for (int d = 0; d < domain.rank(); ++d) {
     if (domain[d] == 1) continue;
     ReductionAxis axis = axis_of(domain, d, operands);
-    if (!joined.empty() && joined.back().second == axes.contains(d) && joins(joined.back().first, axis, operands.size())) {
+    if (!joined.empty() && joined.back().second == axes.contains(d) &&
+        joins(joined.back().first, axis, operands.size())) {
       axis.size *= joined.back().first.size;
       joined.back().first = axis;
     } else {
@@ -47,7 +49,8 @@ ReductionLayout::ReductionLayout(const Shape& domain, AxisSet axes, std::span<co
     }
   }
   if (joined.empty()) {  // a single element: its neighbours would lie side by side
-    for (std::size_t i = 0; i < operands.size(); ++i) last.strides[i] = static_cast<std::int64_t>(dtype_size(operands[i].dtype()));
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      last.strides[i] = static_cast<std::int64_t>(dtype_size(operands[i].dtype()));
     return;
   }
   std::tie(last, last_reduced) = joined.back();
@@ -75,7 +78,8 @@ void ReductionLayout::widen_narrow_rows() {
   for (std::size_t i = 0; i < operands_; ++i) rows.strides[i] *= count;
 }
 
-void ReductionLayout::add_offsets(const std::vector<ReductionAxis>& axes, std::int64_t index, ByteOffsets& offsets) const {
+void ReductionLayout::add_offsets(const std::vector<ReductionAxis>& axes, std::int64_t index,
+                                  ByteOffsets& offsets) const {
   for (auto axis = axes.rbegin(); axis != axes.rend(); index /= axis->size, ++axis)
     for (std::size_t i = 0; i < operands_; ++i) offsets[i] += index % axis->size * axis->strides[i];
 }

@@ -1,5 +1,5 @@
-// How a reduction walks its operands: axes that are kept and axes that are reduced, neighbours joined where the memory of
-// all operands allows.
+// How a reduction walks its operands: axes that are kept and axes that are reduced, neighbours joined where the memory
+// of all operands allows.
 #pragma once
 #include <array>
 #include <span>
@@ -24,7 +24,7 @@ struct ReductionLayout {
   bool last_reduced = true;
   std::int64_t groups = 1, combos = 1;  // positions of the kept and of the reduced axes, the last apart
   ScalarInputs scalars = 0;             // operands that are one value along the last axis
-  std::int64_t rows_at_once = 1;        // rows of the result's width that the last axis holds where it is kept and was narrow
+  std::int64_t rows_at_once = 1;  // rows of the result's width that the last axis holds where it is kept and was narrow
 
   /// `operands` broadcast to `domain`.
   ReductionLayout(const Shape& domain, AxisSet axes, std::span<const Operand> operands);

@@ -1,5 +1,5 @@
-// Bilinear resizing and its gradient: a row of the result at a time, first between two rows, then between the pixels of that row.
-// Threads share rows of the result, so every sum has one order.
+// Bilinear resizing and its gradient: a row of the result at a time, first between two rows, then between the pixels of
+// that row. Threads share rows of the result, so every sum has one order.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -21,8 +21,14 @@ struct ResizePlan {
   std::vector<BetweenPixels> rows, columns;  // of the resized images
 
   ResizePlan(const Shape& images, const Shape& resized)
-      : batch(images[0]), height(images[1]), width(images[2]), channels(images[3]), new_height(resized[1]), new_width(resized[2]),
-        rows(between_pixels(height, new_height)), columns(between_pixels(width, new_width)) {}
+      : batch(images[0]),
+        height(images[1]),
+        width(images[2]),
+        channels(images[3]),
+        new_height(resized[1]),
+        new_width(resized[2]),
+        rows(between_pixels(height, new_height)),
+        columns(between_pixels(width, new_width)) {}
   std::int64_t row_size() const { return width * channels; }
   std::int64_t new_row_size() const { return new_width * channels; }
 };
@@ -47,30 +53,33 @@ template <int kChannels, class T>
 template <int kChannels, class T>
 void resize(const ResizePlan& plan, const T* images, T* resized) {
   const std::int64_t size = plan.row_size(), new_size = plan.new_row_size();
-  parallel_ranges(plan.batch * plan.new_height, (size + new_size) * static_cast<std::int64_t>(sizeof(T)), [&](std::int64_t first, std::int64_t last) {
-    T* buffer = row_buffer<T>(size);
-    wide([&]() __attribute__((always_inline)) {
-      for (std::int64_t line = first; line < last; ++line) {
-        const BetweenPixels row = plan.rows[static_cast<std::size_t>(line % plan.new_height)];
-        const T* image = images + line / plan.new_height * plan.height * size;
-        const T *lower = image + row.lower * size, *upper = image + row.upper * size;
-        const auto share = static_cast<T>(row.share);
-        for (std::int64_t k = 0; k < size; ++k) buffer[k] = lower[k] + (upper[k] - lower[k]) * share;
-        resize_row<kChannels>(plan, buffer, resized + line * new_size);
-      }
-    });
-  });
+  parallel_ranges(plan.batch * plan.new_height, (size + new_size) * static_cast<std::int64_t>(sizeof(T)),
+                  [&](std::int64_t first, std::int64_t last) {
+                    T* buffer = row_buffer<T>(size);
+                    wide([&]() __attribute__((always_inline)) {
+                      for (std::int64_t line = first; line < last; ++line) {
+                        const BetweenPixels row = plan.rows[static_cast<std::size_t>(line % plan.new_height)];
+                        const T* image = images + line / plan.new_height * plan.height * size;
+                        const T *lower = image + row.lower * size, *upper = image + row.upper * size;
+                        const auto share = static_cast<T>(row.share);
+                        for (std::int64_t k = 0; k < size; ++k) buffer[k] = lower[k] + (upper[k] - lower[k]) * share;
+                        resize_row<kChannels>(plan, buffer, resized + line * new_size);
+                      }
+                    });
+                  });
 }
 
 /// What new row `y` has of row `y_before`.
 template <class T>
 T weight_of(const BetweenPixels& y, std::int64_t y_before) {
-  return (y.lower == y_before ? 1 - static_cast<T>(y.share) : T{0}) + (y.upper == y_before ? static_cast<T>(y.share) : T{0});
+  return (y.lower == y_before ? 1 - static_cast<T>(y.share) : T{0}) +
+         (y.upper == y_before ? static_cast<T>(y.share) : T{0});
 }
 
 /// sum = the rows of gradients that have a share in row `y`, each times that share.
 template <class T>
-[[gnu::always_inline]] inline void add_shares(const ResizePlan& plan, std::int64_t y, const T* grads, T* __restrict sum) {
+[[gnu::always_inline]] inline void add_shares(const ResizePlan& plan, std::int64_t y, const T* grads,
+                                              T* __restrict sum) {
   const std::int64_t size = plan.new_row_size();
   const auto begin = std::ranges::lower_bound(plan.rows, y, {}, &BetweenPixels::upper);
   const auto end = std::ranges::upper_bound(plan.rows, y, {}, &BetweenPixels::lower);
@@ -101,7 +110,8 @@ template <int kChannels, class T>
 template <int kChannels, class T>
 void resize_grad(const ResizePlan& plan, const T* grads, T* images) {
   const std::int64_t size = plan.row_size(), new_size = plan.new_row_size();
-  const std::int64_t bytes = (size + new_size * (1 + 2 * plan.new_height / plan.height)) * static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t bytes =
+      (size + new_size * (1 + 2 * plan.new_height / plan.height)) * static_cast<std::int64_t>(sizeof(T));
   parallel_ranges(plan.batch * plan.height, bytes, [&](std::int64_t first, std::int64_t last) {
     T* sum = row_buffer<T>(new_size);
     wide([&]() __attribute__((always_inline)) {
@@ -115,7 +125,9 @@ void resize_grad(const ResizePlan& plan, const T* grads, T* images) {
 
 template <int kChannels, class T>
 Prepared prepare_channels(bool gradient, std::shared_ptr<const ResizePlan> plan) {
-  if (gradient) return prepared([plan](const KernelArgs& args) { resize_grad<kChannels>(*plan, args.input<T>(), args.output<T>()); });
+  if (gradient)
+    return prepared(
+        [plan](const KernelArgs& args) { resize_grad<kChannels>(*plan, args.input<T>(), args.output<T>()); });
   return prepared([plan](const KernelArgs& args) { resize<kChannels>(*plan, args.input<T>(), args.output<T>()); });
 }
 
@@ -137,7 +149,9 @@ Support supports(const KernelCall& call) {
   return all_dense(call) ? yes() : no("needs dense operands");
 }
 
-Prepared prepare(const KernelCall& call) { return call.dtype() == DType::f32 ? prepare_dtype<float>(call) : prepare_dtype<double>(call); }
+Prepared prepare(const KernelCall& call) {
+  return call.dtype() == DType::f32 ? prepare_dtype<float>(call) : prepare_dtype<double>(call);
+}
 
 }  // namespace
 

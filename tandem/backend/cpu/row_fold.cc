@@ -20,7 +20,9 @@ T combined(FoldKind kind, const T* partials, std::int64_t count) {
 }  // namespace
 
 RowFold::RowFold(LoopSource& source, FoldKind kind, const FoldProgram& program)
-    : fold_(source.fold(program)), kind_(kind), lane_(static_cast<std::int64_t>(dtype_size(program.map.outputs[0].dtype))) {
+    : fold_(source.fold(program)),
+      kind_(kind),
+      lane_(static_cast<std::int64_t>(dtype_size(program.map.outputs[0].dtype))) {
   for (const DType dtype : program.map.inputs) elements_.push_back(static_cast<std::int64_t>(dtype_size(dtype)));
 }
 
@@ -36,7 +38,8 @@ void RowFold::run(std::initializer_list<const void*> inputs, std::int64_t rows, 
   }
   for (std::int64_t row = 0; row < rows; ++row) {
     fold_tiles(args, length, static_cast<char*>(out) + row * lane_);
-    for (std::size_t i = 0; i < elements_.size(); ++i) args.inputs[i] = static_cast<const char*>(args.inputs[i]) + length * elements_[i];
+    for (std::size_t i = 0; i < elements_.size(); ++i)
+      args.inputs[i] = static_cast<const char*>(args.inputs[i]) + length * elements_[i];
   }
 }
 
@@ -50,7 +53,8 @@ void RowFold::fold_tiles(FoldArgs args, std::int64_t length, char* out) const {
   args.output = partials;
   fold_->run(args);
   if (rest) {
-    for (std::size_t i = 0; i < elements_.size(); ++i) args.inputs[i] = static_cast<const char*>(args.inputs[i]) + full * kFoldTile * elements_[i];
+    for (std::size_t i = 0; i < elements_.size(); ++i)
+      args.inputs[i] = static_cast<const char*>(args.inputs[i]) + full * kFoldTile * elements_[i];
     args.rows = 1;
     args.length = rest;
     args.output = partials + full * lane_;

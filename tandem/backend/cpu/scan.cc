@@ -1,5 +1,5 @@
-// Running sums and products, and rows joined by segment. Threads share lines, columns or segments, never one line: every
-// sum has one order.
+// Running sums and products, and rows joined by segment. Threads share lines, columns or segments, never one line:
+// every sum has one order.
 #include <limits>
 #include <utility>
 #include <vector>
@@ -25,7 +25,8 @@ struct ScanPlan : AroundAxis {
 ScanPlan scan_plan(const KernelCall& call) {
   const Shape& shape = call.shape();
   const int axis = normalize_axis(call.op.name, call.attr().integer("axis"), shape.rank());
-  return {around_axis(shape, axis), &call.op == &cumprod_op, call.attr().boolean("exclusive"), call.attr().boolean("reverse")};
+  return {around_axis(shape, axis), &call.op == &cumprod_op, call.attr().boolean("exclusive"),
+          call.attr().boolean("reverse")};
 }
 
 constexpr std::int64_t kColumns = 256;  // running values that stay in the first-level cache
@@ -66,7 +67,8 @@ constexpr int kTogether = 8;  // pieces in lockstep: a running value waits for t
 
 /// What pieces are joined to: products of many small and large numbers stay in a double's range.
 template <class C>
-using PieceTotal = std::conditional_t<std::is_floating_point_v<C>, double, std::conditional_t<std::is_same_v<C, bool>, int, C>>;
+using PieceTotal =
+    std::conditional_t<std::is_floating_point_v<C>, double, std::conditional_t<std::is_same_v<C, bool>, int, C>>;
 
 /// In an order of its own: eight running values.
 template <class Total, class T, class Join>
@@ -75,13 +77,16 @@ Total total_of(const T* from, std::int64_t count, Total nothing, Join join) {
   std::fill_n(parts, kTogether, nothing);
   const std::int64_t whole = count / kTogether * kTogether;
   for (std::int64_t k = 0; k < whole; k += kTogether)
-    for (int i = 0; i < kTogether; ++i) parts[i] = static_cast<Total>(join(parts[i], static_cast<Total>(comparable(from[k + i]))));
-  for (std::int64_t k = whole; k < count; ++k) parts[0] = static_cast<Total>(join(parts[0], static_cast<Total>(comparable(from[k]))));
+    for (int i = 0; i < kTogether; ++i)
+      parts[i] = static_cast<Total>(join(parts[i], static_cast<Total>(comparable(from[k + i]))));
+  for (std::int64_t k = whole; k < count; ++k)
+    parts[0] = static_cast<Total>(join(parts[0], static_cast<Total>(comparable(from[k]))));
   for (int i = 1; i < kTogether; ++i) parts[0] = static_cast<Total>(join(parts[0], parts[i]));
   return parts[0];
 }
 
-/// kCount pieces side by side, each `length` long and from its own `running` on; `from` and `to` are where the first begins.
+/// kCount pieces side by side, each `length` long and from its own `running` on; `from` and `to` are where the first
+/// begins.
 template <int kCount, bool kReverse, bool kExclusive, class T, class C, class Join>
 void scan_together(const T* __restrict from, T* __restrict to, std::int64_t length, C (&running)[kCount], Join join) {
   constexpr std::int64_t kStep = kReverse ? -1 : 1;
@@ -95,8 +100,8 @@ void scan_together(const T* __restrict from, T* __restrict to, std::int64_t leng
   }
 }
 
-/// One long line, in pieces: the totals of all pieces first, then each from what lies before it. The pieces depend on the
-/// length only.
+/// One long line, in pieces: the totals of all pieces first, then each from what lies before it. The pieces depend on
+/// the length only.
 template <bool kReverse, bool kExclusive, class T, class Join>
 void scan_pieces(const ScanPlan& plan, const T* from, T* to, Join join) {
   using C = Comparable<T>;
@@ -120,25 +125,32 @@ void scan_pieces(const ScanPlan& plan, const T* from, T* to, Join join) {
   const auto scan_some = [&]<int kCount>(std::int64_t first, std::integral_constant<int, kCount>) {
     C running[kCount];
     for (int i = 0; i < kCount; ++i) running[i] = static_cast<C>(before[static_cast<std::size_t>(first + i)]);
-    scan_together<kCount, kReverse, kExclusive>(from + begin_of(first), to + begin_of(first), length_of(first + kCount - 1), running, join);
+    scan_together<kCount, kReverse, kExclusive>(from + begin_of(first), to + begin_of(first),
+                                                length_of(first + kCount - 1), running, join);
   };
   const std::int64_t groups = size / kPiece / kTogether;  // of whole pieces
-  parallel_ranges(groups, kTogether * kPiece * static_cast<std::int64_t>(sizeof(T)), [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t group = first; group < last; ++group) scan_some(group * kTogether, std::integral_constant<int, kTogether>{});
-  });
-  for (std::int64_t piece = groups * kTogether; piece < pieces; ++piece) scan_some(piece, std::integral_constant<int, 1>{});
+  parallel_ranges(groups, kTogether * kPiece * static_cast<std::int64_t>(sizeof(T)),
+                  [&](std::int64_t first, std::int64_t last) {
+                    for (std::int64_t group = first; group < last; ++group)
+                      scan_some(group * kTogether, std::integral_constant<int, kTogether>{});
+                  });
+  for (std::int64_t piece = groups * kTogether; piece < pieces; ++piece)
+    scan_some(piece, std::integral_constant<int, 1>{});
 }
 
 template <class T, class Join>
 void scan_long_line(const ScanPlan& plan, const T* from, T* to, Join join) {
-  if (plan.reverse) plan.exclusive ? scan_pieces<true, true>(plan, from, to, join) : scan_pieces<true, false>(plan, from, to, join);
-  else plan.exclusive ? scan_pieces<false, true>(plan, from, to, join) : scan_pieces<false, false>(plan, from, to, join);
+  if (plan.reverse)
+    plan.exclusive ? scan_pieces<true, true>(plan, from, to, join) : scan_pieces<true, false>(plan, from, to, join);
+  else
+    plan.exclusive ? scan_pieces<false, true>(plan, from, to, join) : scan_pieces<false, false>(plan, from, to, join);
 }
 
 template <class T, class Join>
 void scan(const ScanPlan& plan, const T* from, T* to, Join join) {
   if (plan.inner == 1 && plan.size >= 2 * kTogether * kPiece) {
-    for (std::int64_t line = 0; line < plan.outer; ++line) scan_long_line(plan, from + line * plan.size, to + line * plan.size, join);
+    for (std::int64_t line = 0; line < plan.outer; ++line)
+      scan_long_line(plan, from + line * plan.size, to + line * plan.size, join);
     return;
   }
   const std::int64_t blocks = (plan.inner + kColumns - 1) / kColumns;
@@ -194,14 +206,17 @@ struct SegmentPlan {
   Join join;
 };
 
-[[noreturn, gnu::cold, gnu::noinline]] void refuse_segment(std::string_view op, std::int64_t segment, std::int64_t at, std::int64_t segments) {
-  fail(ErrorCode::index_out_of_range, op, ": segment ", segment, " at position ", at, " is outside ", segments, " segments");
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_segment(std::string_view op, std::int64_t segment, std::int64_t at,
+                                                           std::int64_t segments) {
+  fail(ErrorCode::index_out_of_range, op, ": segment ", segment, " at position ", at, " is outside ", segments,
+       " segments");
 }
 
 /// The segment of row i, negative where the row is dropped.
 std::int64_t segment_of(const SegmentPlan& plan, std::string_view op, const void* ids, std::int64_t i) {
   const std::int64_t segment = index_at(ids, plan.index, i);
-  if (segment >= plan.segments) [[unlikely]] refuse_segment(op, segment, i, plan.segments);
+  if (segment >= plan.segments) [[unlikely]]
+    refuse_segment(op, segment, i, plan.segments);
   return segment;
 }
 
@@ -210,7 +225,9 @@ template <Join kJoin, class T>
 void join_groups(const SegmentPlan& plan, std::string_view op, const T* data, const void* ids, T* out, T empty) {
   const RowGroups groups(plan.rows, plan.segments, [&](std::int64_t i) { return segment_of(plan, op, ids, i); });
   put_groups(
-      groups, plan.inner, data, out, [=](std::int64_t first, std::int64_t last) __attribute__((always_inline)) { std::fill(out + first, out + last, empty); },
+      groups, plan.inner, data, out,
+      [=](std::int64_t first, std::int64_t last)
+          __attribute__((always_inline)) { std::fill(out + first, out + last, empty); },
       [](T a, T b) __attribute__((always_inline)) { return T(joined<kJoin>(comparable(a), comparable(b))); });
 }
 
@@ -228,7 +245,8 @@ void join_short_rows(const SegmentPlan& plan, std::string_view op, const T* data
 
 /// The same where a row is one number: a loop over columns would cost more than what it does.
 template <Join kJoin, class T, class Index>
-void join_numbers(const SegmentPlan& plan, std::string_view op, const T* __restrict data, const Index* __restrict ids, T* __restrict out) {
+void join_numbers(const SegmentPlan& plan, std::string_view op, const T* __restrict data, const Index* __restrict ids,
+                  T* __restrict out) {
   const auto segments = static_cast<std::uint64_t>(plan.segments);
   for (std::int64_t i = 0; i < plan.rows; ++i) {
     const std::int64_t segment = ids[i];
@@ -243,7 +261,8 @@ void join_rows(const SegmentPlan& plan, std::string_view op, const KernelArgs& a
   const T* data = args.input<T>();
   const void* ids = args.inputs[1];
   T* out = args.output<T>();
-  if (RowGroups::pays(plan.rows, plan.inner * static_cast<std::int64_t>(sizeof(T)))) return join_groups<kJoin>(plan, op, data, ids, out, empty);
+  if (RowGroups::pays(plan.rows, plan.inner * static_cast<std::int64_t>(sizeof(T))))
+    return join_groups<kJoin>(plan, op, data, ids, out, empty);
   parallel_ranges(plan.segments * plan.inner, sizeof(T), [&](std::int64_t first, std::int64_t last) {
     wide([&]() __attribute__((always_inline)) { std::fill(out + first, out + last, empty); });
   });
@@ -267,7 +286,8 @@ void join_segments(const SegmentPlan& plan, std::string_view op, const KernelArg
 
 Prepared prepare_segments(const KernelCall& call) {
   const Shape& out = call.outputs[0].shape();
-  SegmentPlan plan{.segments = out[0], .rows = call.shape(1).elements(), .index = call.dtype(1), .join = join_of(call.op)};
+  SegmentPlan plan{
+      .segments = out[0], .rows = call.shape(1).elements(), .index = call.dtype(1), .join = join_of(call.op)};
   for (int i = 1; i < out.rank(); ++i) plan.inner *= out[i];
   return by_dtype(call.dtype(), [&]<class T>(TypeTag<T>) -> Prepared {
     return prepared([plan, op = call.op.name](const KernelArgs& args) { join_segments<T>(plan, op, args); });

@@ -40,7 +40,8 @@ void spread(const Shape& part, const Strides& steps, const T* from, T* to) {
   parallel_ranges(rows, length * static_cast<std::int64_t>(sizeof(T)), [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t row = first; row < last; ++row) {
       std::int64_t at = 0, rest = row;
-      for (int axis = rank - 2; axis >= 0; rest /= part[axis--]) at += rest % part[axis] * steps[static_cast<std::size_t>(axis)];
+      for (int axis = rank - 2; axis >= 0; rest /= part[axis--])
+        at += rest % part[axis] * steps[static_cast<std::size_t>(axis)];
       for (std::int64_t k = 0; k < length; ++k) to[at + k * step] = from[row * length + k];
     }
   });
@@ -66,7 +67,8 @@ std::int64_t slice_at(const PositionPlan& plan, std::string_view op, const Index
   for (int d = 0; d < depth; ++d) {
     const std::int64_t index = indices[i * depth + d], size = plan.sizes[static_cast<std::size_t>(d)];
     if (index < 0 || index >= size) [[unlikely]]
-      fail(ErrorCode::index_out_of_range, op, ": index ", index, " at position ", i, " is outside axis ", d, " of size ", size);
+      fail(ErrorCode::index_out_of_range, op, ": index ", index, " at position ", i, " is outside axis ", d,
+           " of size ", size);
     at = at * size + index;
   }
   return at;
@@ -74,13 +76,16 @@ std::int64_t slice_at(const PositionPlan& plan, std::string_view op, const Index
 
 template <int kDepth, class T, class Index>
 void gather_rows(const PositionPlan& plan, const T* from, const Index* indices, T* to) {
-  parallel_ranges(plan.inner ? plan.rows : 0, plan.inner * static_cast<std::int64_t>(sizeof(T)), [&](std::int64_t first, std::int64_t last) {
-    if (plan.inner == 1)
-      for (std::int64_t i = first; i < last; ++i) to[i] = from[slice_at<kDepth>(plan, "gather_nd", indices, i)];
-    else
-      for (std::int64_t i = first; i < last; ++i)
-        std::copy_n(from + slice_at<kDepth>(plan, "gather_nd", indices, i) * plan.inner, plan.inner, to + i * plan.inner);
-  });
+  parallel_ranges(plan.inner ? plan.rows : 0, plan.inner * static_cast<std::int64_t>(sizeof(T)),
+                  [&](std::int64_t first, std::int64_t last) {
+                    if (plan.inner == 1)
+                      for (std::int64_t i = first; i < last; ++i)
+                        to[i] = from[slice_at<kDepth>(plan, "gather_nd", indices, i)];
+                    else
+                      for (std::int64_t i = first; i < last; ++i)
+                        std::copy_n(from + slice_at<kDepth>(plan, "gather_nd", indices, i) * plan.inner, plan.inner,
+                                    to + i * plan.inner);
+                  });
 }
 
 template <class T, class Index>
@@ -98,7 +103,8 @@ Prepared prepare_gather_rows(const PositionPlan& plan) {
 Prepared prepare_gather_nd(const KernelCall& call) {
   const PositionPlan plan(call.shape(), call.inputs[1]);
   return visit_size(dtype_size(call.dtype()), [&]<class T>(T) -> Prepared {
-    return plan.index == DType::i32 ? prepare_gather_rows<T, std::int32_t>(plan) : prepare_gather_rows<T, std::int64_t>(plan);
+    return plan.index == DType::i32 ? prepare_gather_rows<T, std::int32_t>(plan)
+                                    : prepare_gather_rows<T, std::int64_t>(plan);
   });
 }
 
@@ -113,21 +119,25 @@ C put(C old, C update) {
 
 template <ScatterKind kKind, class T>
 void scatter_as(const PositionPlan& plan, std::string_view op, const void* indices, const T* updates, T* out) {
-  parallel_columns(plan.inner, plan.rows * static_cast<std::int64_t>(sizeof(T)), [&](std::int64_t first, std::int64_t last) {
-    wide([&]() __attribute__((always_inline)) {
-      for (std::int64_t i = 0; i < plan.rows; ++i) {
-        const std::int64_t at = plan.index == DType::i32 ? slice_at(plan, op, static_cast<const std::int32_t*>(indices), i)
-                                                         : slice_at(plan, op, static_cast<const std::int64_t*>(indices), i);
-        T* __restrict to = out + at * plan.inner;
-        const T* __restrict from = updates + i * plan.inner;
-        for (std::int64_t k = first; k < last; ++k) to[k] = T(put<kKind>(comparable(to[k]), comparable(from[k])));
-      }
-    });
-  });
+  parallel_columns(plan.inner, plan.rows * static_cast<std::int64_t>(sizeof(T)),
+                   [&](std::int64_t first, std::int64_t last) {
+                     wide([&]() __attribute__((always_inline)) {
+                       for (std::int64_t i = 0; i < plan.rows; ++i) {
+                         const std::int64_t at = plan.index == DType::i32
+                                                     ? slice_at(plan, op, static_cast<const std::int32_t*>(indices), i)
+                                                     : slice_at(plan, op, static_cast<const std::int64_t*>(indices), i);
+                         T* __restrict to = out + at * plan.inner;
+                         const T* __restrict from = updates + i * plan.inner;
+                         for (std::int64_t k = first; k < last; ++k)
+                           to[k] = T(put<kKind>(comparable(to[k]), comparable(from[k])));
+                       }
+                     });
+                   });
 }
 
 template <class T>
-void scatter(const PositionPlan& plan, ScatterKind kind, std::string_view op, const void* indices, const T* updates, T* out) {
+void scatter(const PositionPlan& plan, ScatterKind kind, std::string_view op, const void* indices, const T* updates,
+             T* out) {
   switch (kind) {
     case ScatterKind::update: return scatter_as<ScatterKind::update>(plan, op, indices, updates, out);
     case ScatterKind::add: return scatter_as<ScatterKind::add>(plan, op, indices, updates, out);
@@ -158,7 +168,8 @@ void places_of(const bool* marks, std::int64_t size, std::int64_t count, std::in
   const std::int64_t slices = (size + kSlice - 1) / kSlice;
   std::vector<std::int64_t> begins(static_cast<std::size_t>(slices) + 1);
   parallel(slices, [&](std::int64_t slice) {
-    begins[static_cast<std::size_t>(slice) + 1] = std::count(marks + slice * kSlice, marks + std::min(size, (slice + 1) * kSlice), true);
+    begins[static_cast<std::size_t>(slice) + 1] =
+        std::count(marks + slice * kSlice, marks + std::min(size, (slice + 1) * kSlice), true);
   });
   std::partial_sum(begins.begin(), begins.end(), begins.begin());
   parallel(slices, [&](std::int64_t slice) {
@@ -175,7 +186,9 @@ Prepared prepare_where_indices(const KernelCall& call) {
   const Shape shape = call.shape();
   const std::int64_t count = call.outputs[0].shape()[0];
   if (shape.rank() == 1)
-    return prepared([size = shape[0], count](const KernelArgs& args) { places_of(args.input<bool>(), size, count, args.output<std::int64_t>()); });
+    return prepared([size = shape[0], count](const KernelArgs& args) {
+      places_of(args.input<bool>(), size, count, args.output<std::int64_t>());
+    });
   return prepared([=](const KernelArgs& args) {
     std::int64_t found = 0, at = 0;
     auto* out = args.output<std::int64_t>();
@@ -190,9 +203,13 @@ Prepared prepare_where_indices(const KernelCall& call) {
 }  // namespace
 
 KernelList strided_slice_kernels() { return {{.name = "copy", .supports = movable, .prepare = prepare_slice}}; }
-KernelList strided_slice_grad_kernels() { return {{.name = "rows", .supports = movable, .prepare = prepare_slice_grad}}; }
+KernelList strided_slice_grad_kernels() {
+  return {{.name = "rows", .supports = movable, .prepare = prepare_slice_grad}};
+}
 KernelList gather_nd_kernels() { return {{.name = "rows", .supports = movable, .prepare = prepare_gather_nd}}; }
 KernelList scatter_kernels() { return {{.name = "rows", .supports = movable, .prepare = prepare_scatter}}; }
-KernelList where_indices_kernels() { return {{.name = "plain", .supports = movable, .prepare = prepare_where_indices}}; }
+KernelList where_indices_kernels() {
+  return {{.name = "plain", .supports = movable, .prepare = prepare_where_indices}};
+}
 
 }  // namespace tandem::cpu

@@ -1,4 +1,5 @@
-// Many short rows times one vector, as the three colours of pixels times their weights: libraries spend their time on each row's begin.
+// Many short rows times one vector, as the three colours of pixels times their weights: libraries spend their time on
+// each row's begin.
 #include "tandem/backend/cpu/gemm.h"
 #include "tandem/backend/cpu/simd.h"
 
@@ -24,7 +25,9 @@ void times_vector(const Gemm<float>& g) {
 
 }  // namespace
 
-bool has_short_rows(const Gemm<float>& g) { return g.n == 1 && g.k >= 2 && g.k <= 4 && g.m >= 256 && !g.transpose_a && g.lda == g.k && g.ldc == 1; }
+bool has_short_rows(const Gemm<float>& g) {
+  return g.n == 1 && g.k >= 2 && g.k <= 4 && g.m >= 256 && !g.transpose_a && g.lda == g.k && g.ldc == 1;
+}
 
 void short_rows_gemm(const Gemm<float>& g) {
   switch (g.k) {

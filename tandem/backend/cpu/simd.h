@@ -22,10 +22,8 @@ template <class Body>
 /// wide([&]() __attribute__((always_inline)) { ... }).
 template <class Body>
 void wide(const Body& body) {
-  if (has_avx2())
-    run_as_avx2(body);
-  else
-    body();
+  if (has_avx2()) run_as_avx2(body);
+  else body();
 }
 
 }  // namespace tandem::cpu

@@ -23,12 +23,13 @@ struct Parts {
   RowFold max;                              // x -> largest
   std::shared_ptr<const Loop> exps;         // x, largest -> exp(x - largest) as lanes
   RowFold sum;                              // lanes -> sum
-  std::shared_ptr<const Loop> log_sum;      // sum -> log(sum); kept apart from `largest`, beside which it would lose its digits
+  std::shared_ptr<const Loop>
+      log_sum;      // sum -> log(sum); kept apart from `largest`, beside which it would lose its digits
   std::shared_ptr<const Loop> divide;       // softmax: exps, sum -> y
   std::shared_ptr<const Loop> log_softmax;  // x, largest, log_sum -> y
-  std::shared_ptr<const Loop> weighted;     // dense loss: labels, x, largest, log_sum -> labels * (log_sum + largest - x)
-  std::shared_ptr<const Loop> grad;         // exps, sum, labels or nothing, dy -> y
-  std::shared_ptr<const Loop> store;        // dense loss: lanes -> y
+  std::shared_ptr<const Loop> weighted;  // dense loss: labels, x, largest, log_sum -> labels * (log_sum + largest - x)
+  std::shared_ptr<const Loop> grad;  // exps, sum, labels or nothing, dy -> y
+  std::shared_ptr<const Loop> store;  // dense loss: lanes -> y
 };
 
 Parts make_parts(const KernelCall& call, LoopSource& source) {
@@ -60,7 +61,8 @@ Parts make_parts(const KernelCall& call, LoopSource& source) {
       p.store = source.loop(program({lane}, x, [](Exprs& in) { return in[0]; }), 0);
       break;
     case Kind::dense_grad:
-      p.grad = source.loop(program({lane, lane, x, x}, x, [](Exprs& in) { return (in[0] / in[1] - in[2]) * in[3]; }), 0b1010);
+      p.grad = source.loop(program({lane, lane, x, x}, x, [](Exprs& in) { return (in[0] / in[1] - in[2]) * in[3]; }),
+                           0b1010);
       break;
     default: break;  // softmax_grad.cc
   }
@@ -92,22 +94,26 @@ class SoftmaxKernel final : public PreparedKernel, public RowKernel {
 
   std::int64_t rows() const override { return first_axis_; }
   bool reads_by_row(std::size_t) const override { return true; }
-  std::unique_ptr<const CutKernel> cut(std::span<const RowRange>) const override { return rows_ ? cut_anywhere(*this) : nullptr; }
+  std::unique_ptr<const CutKernel> cut(std::span<const RowRange>) const override {
+    return rows_ ? cut_anywhere(*this) : nullptr;
+  }
   void run_rows(const KernelArgs& args, RowRange part) const {
     const std::int64_t each = rows_ / first_axis_, end = part.end * each;
-    for (std::int64_t row = part.begin * each; row < end; row += block_) run_block(args, row, std::min(block_, end - row));
+    for (std::int64_t row = part.begin * each; row < end; row += block_)
+      run_block(args, row, std::min(block_, end - row));
   }
 
  private:
   /// What a block computes a row, side by side in scratch memory.
   struct Block {
-    char* exps;                     // [rows, classes] lanes
+    char* exps;  // [rows, classes] lanes
     char *largest, *sum, *log_sum;  // [rows] lanes
   };
 
   Block make_block() const {
     const std::int64_t columns = (block_ * lane_ + 63) / 64 * 64;
-    char* base = static_cast<char*>(scratch(ScratchUse::rows, static_cast<std::size_t>(3 * columns + block_ * classes_ * lane_)));
+    char* base = static_cast<char*>(
+        scratch(ScratchUse::rows, static_cast<std::size_t>(3 * columns + block_ * classes_ * lane_)));
     return {base + 3 * columns, base, base + columns, base + 2 * columns};
   }
 
@@ -121,11 +127,20 @@ class SoftmaxKernel final : public PreparedKernel, public RowKernel {
     char* out = static_cast<char*>(args.outputs[0]);
     switch (kind_) {
       case Kind::softmax:
-        LoopCall(rows, classes_).in(b.exps, e_stride).in(b.sum, lane_).out(out + begin * x_stride, x_stride).run(*parts_.divide);
+        LoopCall(rows, classes_)
+            .in(b.exps, e_stride)
+            .in(b.sum, lane_)
+            .out(out + begin * x_stride, x_stride)
+            .run(*parts_.divide);
         break;
       case Kind::log_softmax:
         log_sums(b, rows);
-        LoopCall(rows, classes_).in(x, x_stride).in(b.largest, lane_).in(b.log_sum, lane_).out(out + begin * x_stride, x_stride).run(*parts_.log_softmax);
+        LoopCall(rows, classes_)
+            .in(x, x_stride)
+            .in(b.largest, lane_)
+            .in(b.log_sum, lane_)
+            .out(out + begin * x_stride, x_stride)
+            .run(*parts_.log_softmax);
         break;
       case Kind::sparse_loss: sparse_loss(args, b, x, begin, rows); break;
       case Kind::sparse_grad: sparse_grad(args, b, begin, rows); break;
@@ -135,7 +150,9 @@ class SoftmaxKernel final : public PreparedKernel, public RowKernel {
     }
   }
 
-  void log_sums(const Block& b, std::int64_t rows) const { LoopCall(1, rows).in(b.sum, 0).out(b.log_sum, 0).run(*parts_.log_sum); }
+  void log_sums(const Block& b, std::int64_t rows) const {
+    LoopCall(1, rows).in(b.sum, 0).out(b.log_sum, 0).run(*parts_.log_sum);
+  }
 
   std::int64_t label(const KernelArgs& args, std::int64_t row) const {
     const std::int64_t value = index_at(args.inputs[0], label_dtype_, row);
@@ -163,7 +180,8 @@ class SoftmaxKernel final : public PreparedKernel, public RowKernel {
       const T* logits = reinterpret_cast<const T*>(x);
       for (std::int64_t r = 0; r < rows; ++r)
         args.output<T>()[begin + r] =
-            narrow<T>(lane_value(b.log_sum, r) + (lane_value(b.largest, r) - widen(logits[r * classes_ + label(args, begin + r)])));
+            narrow<T>(lane_value(b.log_sum, r) +
+                      (lane_value(b.largest, r) - widen(logits[r * classes_ + label(args, begin + r)])));
     });
   }
 
@@ -175,7 +193,12 @@ class SoftmaxKernel final : public PreparedKernel, public RowKernel {
     const std::int64_t stride = classes_ * element_;
     char* out = static_cast<char*>(args.outputs[0]) + begin * stride;
     const char* dy = static_cast<const char*>(args.inputs[2]) + begin * element_;
-    LoopCall(rows, classes_).in(b.exps, classes_ * lane_).in(b.sum, lane_).in(dy, element_).out(out, stride).run(*parts_.grad);
+    LoopCall(rows, classes_)
+        .in(b.exps, classes_ * lane_)
+        .in(b.sum, lane_)
+        .in(dy, element_)
+        .out(out, stride)
+        .run(*parts_.grad);
     visit_logits([&](auto sample) {
       using T = decltype(sample);
       T* y = reinterpret_cast<T*>(out);
@@ -191,7 +214,13 @@ class SoftmaxKernel final : public PreparedKernel, public RowKernel {
     log_sums(b, rows);
     const std::int64_t stride = classes_ * element_, e_stride = classes_ * lane_;
     const char* labels = static_cast<const char*>(args.inputs[0]) + begin * stride;
-    LoopCall(rows, classes_).in(labels, stride).in(x, stride).in(b.largest, lane_).in(b.log_sum, lane_).out(b.exps, e_stride).run(*parts_.weighted);
+    LoopCall(rows, classes_)
+        .in(labels, stride)
+        .in(x, stride)
+        .in(b.largest, lane_)
+        .in(b.log_sum, lane_)
+        .out(b.exps, e_stride)
+        .run(*parts_.weighted);
     parts_.sum.run({b.exps}, rows, classes_, b.sum);
     LoopCall(1, rows).in(b.sum, 0).out(static_cast<char*>(args.outputs[0]) + begin * element_, 0).run(*parts_.store);
   }
@@ -200,8 +229,13 @@ class SoftmaxKernel final : public PreparedKernel, public RowKernel {
     const std::int64_t stride = classes_ * element_;
     const char* labels = static_cast<const char*>(args.inputs[0]) + begin * stride;
     const char* dy = static_cast<const char*>(args.inputs[2]) + begin * element_;
-    LoopCall(rows, classes_).in(b.exps, classes_ * lane_).in(b.sum, lane_).in(labels, stride).in(dy, element_)
-        .out(static_cast<char*>(args.outputs[0]) + begin * stride, stride).run(*parts_.grad);
+    LoopCall(rows, classes_)
+        .in(b.exps, classes_ * lane_)
+        .in(b.sum, lane_)
+        .in(labels, stride)
+        .in(dy, element_)
+        .out(static_cast<char*>(args.outputs[0]) + begin * stride, stride)
+        .run(*parts_.grad);
   }
 
   Kind kind_;

@@ -1,5 +1,5 @@
-// Softmax, log_softmax and their gradients along an axis that others follow: the tensor is [outer, size, inner], and some columns of
-// one [size, inner] pass through a few loops while they stay in the cache.
+// Softmax, log_softmax and their gradients along an axis that others follow: the tensor is [outer, size, inner], and
+// some columns of one [size, inner] pass through a few loops while they stay in the cache.
 #include <algorithm>
 #include <limits>
 
@@ -20,20 +20,26 @@ struct Parts {
   std::shared_ptr<const Loop> exps;     // x, largest -> exp(x - largest) as lanes
   std::shared_ptr<const Loop> sum;      // running, exps -> running; gradients: running, y, dy -> running
   std::shared_ptr<const Loop> log;      // sum -> log(sum)
-  std::shared_ptr<const Loop> finish;   // softmax: exps, sum -> y; log_softmax: x, largest, log -> y; gradients: y, dy, sum -> dx
+  std::shared_ptr<const Loop>
+      finish;   // softmax: exps, sum -> y; log_softmax: x, largest, log -> y; gradients: y, dy, sum -> dx
 };
 
 Parts gradient_parts(Kind kind, DType dtype, LoopSource& source) {
   const DType lane = lane_dtype(dtype);
-  return {.sum = source.loop(program({lane, dtype, dtype}, lane, [&](auto& in) { return in[0] + softmax_grad_term(kind, in[1], in[2]); }), 0),
-          .finish = source.loop(program({dtype, dtype, lane}, dtype, [&](auto& in) { return softmax_grad_result(kind, in[0], in[1], in[2]); }), 0)};
+  return {.sum = source.loop(program({lane, dtype, dtype}, lane,
+                                     [&](auto& in) { return in[0] + softmax_grad_term(kind, in[1], in[2]); }),
+                             0),
+          .finish = source.loop(program({dtype, dtype, lane}, dtype,
+                                        [&](auto& in) { return softmax_grad_result(kind, in[0], in[1], in[2]); }),
+                                0)};
 }
 
 Parts make_parts(const KernelCall& call, LoopSource& source) {
   const Kind kind = softmax_kind(call.op);
   const DType x = call.dtype(), lane = lane_dtype(x);
   if (is_softmax_grad(kind)) return gradient_parts(kind, x, source);
-  Parts p{.largest = source.loop(program({lane, x}, lane, [](auto& in) { return fold_combine(FoldKind::max, in[0], in[1]); }), 0),
+  Parts p{.largest = source.loop(
+              program({lane, x}, lane, [](auto& in) { return fold_combine(FoldKind::max, in[0], in[1]); }), 0),
           .exps = source.loop(program({x, lane}, lane, [](auto& in) { return exp(in[0] - in[1]); }), 0),
           .sum = source.loop(program({lane, lane}, lane, [](auto& in) { return in[0] + in[1]; }), 0)};
   if (kind == Kind::softmax) {
@@ -68,8 +74,10 @@ class SoftmaxColumns final : public PreparedKernel {
   static constexpr std::int64_t kTileElements = 32 * 1024, kFewestColumns = 256;
 
   void run_tile(const KernelArgs& args, std::int64_t outer, std::int64_t column) const {
-    const std::int64_t at = (outer * at_.size * at_.inner + column) * element_, width = std::min(width_, at_.inner - column);
-    if (is_softmax_grad(kind_)) gradient(args.input<char>(0) + at, args.input<char>(1) + at, args.output<char>() + at, width);
+    const std::int64_t at = (outer * at_.size * at_.inner + column) * element_,
+                       width = std::min(width_, at_.inner - column);
+    if (is_softmax_grad(kind_))
+      gradient(args.input<char>(0) + at, args.input<char>(1) + at, args.output<char>() + at, width);
     else forward(args.input<char>() + at, args.output<char>() + at, width);
   }
 
@@ -99,7 +107,9 @@ class SoftmaxColumns final : public PreparedKernel {
   }
 
   /// Room for `count` rows of lanes.
-  char* columns(std::int64_t count) const { return static_cast<char*>(scratch(ScratchUse::rows, static_cast<std::size_t>(count * width_ * lane_))); }
+  char* columns(std::int64_t count) const {
+    return static_cast<char*>(scratch(ScratchUse::rows, static_cast<std::size_t>(count * width_ * lane_)));
+  }
 
   void fill(char* lanes, double value, std::int64_t count) const {
     if (lane_ == 8) std::fill_n(reinterpret_cast<double*>(lanes), count, value);
@@ -115,6 +125,8 @@ class SoftmaxColumns final : public PreparedKernel {
 
 }  // namespace
 
-KernelList softmax_column_kernels() { return TwoForms<make_parts, SoftmaxColumns, takes_columns>::kernels("jit columns", "tile columns"); }
+KernelList softmax_column_kernels() {
+  return TwoForms<make_parts, SoftmaxColumns, takes_columns>::kernels("jit columns", "tile columns");
+}
 
 }  // namespace tandem::cpu

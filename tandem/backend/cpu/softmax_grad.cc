@@ -1,4 +1,5 @@
-// The gradients of softmax and log_softmax along an axis that no others follow: a block of rows is summed up and finished while it stays in the cache.
+// The gradients of softmax and log_softmax along an axis that no others follow: a block of rows is summed up and
+// finished while it stays in the cache.
 #include <algorithm>
 
 #include "tandem/backend/cpu/loop_call.h"
@@ -24,7 +25,9 @@ Parts make_parts(const KernelCall& call, LoopSource& source) {
   FoldProgram sum = sum_fold(dtype);
   sum.map = program({dtype, dtype}, lane, [&](auto& in) { return softmax_grad_term(kind, in[0], in[1]); });
   return {.sum = RowFold(source, FoldKind::sum, sum),
-          .finish = source.loop(program({dtype, dtype, lane}, dtype, [&](auto& in) { return softmax_grad_result(kind, in[0], in[1], in[2]); }), 0b100)};
+          .finish = source.loop(program({dtype, dtype, lane}, dtype,
+                                        [&](auto& in) { return softmax_grad_result(kind, in[0], in[1], in[2]); }),
+                                0b100)};
 }
 
 class SoftmaxGradient final : public PreparedKernel, public RowKernel {
@@ -40,7 +43,8 @@ class SoftmaxGradient final : public PreparedKernel, public RowKernel {
   }
 
   void run(const KernelArgs& args) const override {
-    parallel((rows_ + block_ - 1) / block_, [&](std::int64_t slice) { run_block(args, slice * block_, std::min(block_, rows_ - slice * block_)); });
+    parallel((rows_ + block_ - 1) / block_,
+             [&](std::int64_t slice) { run_block(args, slice * block_, std::min(block_, rows_ - slice * block_)); });
   }
 
   std::int64_t rows() const override { return first_axis_; }
@@ -48,7 +52,8 @@ class SoftmaxGradient final : public PreparedKernel, public RowKernel {
   std::unique_ptr<const CutKernel> cut(std::span<const RowRange>) const override { return cut_anywhere(*this); }
   void run_rows(const KernelArgs& args, RowRange part) const {
     const std::int64_t each = rows_ / first_axis_, end = part.end * each;
-    for (std::int64_t row = part.begin * each; row < end; row += block_) run_block(args, row, std::min(block_, end - row));
+    for (std::int64_t row = part.begin * each; row < end; row += block_)
+      run_block(args, row, std::min(block_, end - row));
   }
 
  private:
@@ -57,7 +62,12 @@ class SoftmaxGradient final : public PreparedKernel, public RowKernel {
     const char *y = args.input<char>(0) + at, *dy = args.input<char>(1) + at;
     char* sums = static_cast<char*>(scratch(ScratchUse::rows, static_cast<std::size_t>(block_ * lane_)));
     parts_.sum.run({y, dy}, rows, classes_, sums);
-    LoopCall(rows, classes_).in(y, stride).in(dy, stride).in(sums, lane_).out(args.output<char>() + at, stride).run(*parts_.finish);
+    LoopCall(rows, classes_)
+        .in(y, stride)
+        .in(dy, stride)
+        .in(sums, lane_)
+        .out(args.output<char>() + at, stride)
+        .run(*parts_.finish);
   }
 
   Parts parts_;

@@ -7,7 +7,8 @@
 
 namespace tandem::cpu {
 
-/// Rows of `classes` elements that pass through loops and folds together; a slice of the parallel grid is one such block.
+/// Rows of `classes` elements that pass through loops and folds together; a slice of the parallel grid is one such
+/// block.
 inline std::int64_t softmax_block(std::int64_t classes) {
   constexpr std::int64_t kBlockElements = 8 * 1024;
   return std::max<std::int64_t>(1, kBlockElements / std::max<std::int64_t>(classes, 1));
@@ -23,7 +24,9 @@ inline Support takes_columns(const KernelCall& call) {
 }
 
 /// What is added up along the axis for the gradient dy of a result y.
-inline expr::Expr softmax_grad_term(SoftmaxKind kind, expr::Expr y, expr::Expr dy) { return kind == SoftmaxKind::softmax_grad ? y * dy : dy; }
+inline expr::Expr softmax_grad_term(SoftmaxKind kind, expr::Expr y, expr::Expr dy) {
+  return kind == SoftmaxKind::softmax_grad ? y * dy : dy;
+}
 inline expr::Expr softmax_grad_result(SoftmaxKind kind, expr::Expr y, expr::Expr dy, expr::Expr sum) {
   return kind == SoftmaxKind::softmax_grad ? (dy - sum) * y : dy - exp(y) * sum;
 }

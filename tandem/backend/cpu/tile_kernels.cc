@@ -95,15 +95,21 @@ struct Fma { template <class D, class V> static V run(D, V a, V b, V c) { return
 // clang-format on
 struct ShiftLeft {
   template <class D, class V>
-  static V run(D, V a, std::uint64_t bits) { return hn::ShiftLeftSame(a, static_cast<int>(bits)); }
+  static V run(D, V a, std::uint64_t bits) {
+    return hn::ShiftLeftSame(a, static_cast<int>(bits));
+  }
 };
 struct ShiftRight {
   template <class D, class V>
-  static V run(D, V a, std::uint64_t bits) { return hn::ShiftRightSame(a, static_cast<int>(bits)); }
+  static V run(D, V a, std::uint64_t bits) {
+    return hn::ShiftRightSame(a, static_cast<int>(bits));
+  }
 };
 struct Select {
   template <class D, class V>
-  static V run(D, V mask, V a, V b) { return hn::IfThenElse(hn::MaskFromVec(mask), a, b); }
+  static V run(D, V mask, V a, V b) {
+    return hn::IfThenElse(hn::MaskFromVec(mask), a, b);
+  }
 };
 
 // Plain loops, too, for what vectors do not do exactly or not at all.
@@ -272,7 +278,8 @@ template <class T>
 void angle_rest_loop(const TileArgs& t) {
   auto a = static_cast<const T*>(t.a);
   auto out = static_cast<T*>(t.out);
-  for (std::size_t i = 0; i < t.count; ++i) out[i] = expr::angle_rest(a[i * t.step_a], static_cast<expr::AngleGrid>(t.bits));
+  for (std::size_t i = 0; i < t.count; ++i)
+    out[i] = expr::angle_rest(a[i * t.step_a], static_cast<expr::AngleGrid>(t.bits));
 }
 
 template <class T>

@@ -26,9 +26,9 @@ using TileKernel = void (*)(const TileArgs& args);
 /// those of i32 and i64, and so is the conversion between the two widths.
 struct TileKernels {
   static constexpr int kPrims = static_cast<int>(expr::Prim::convert) + 1;
-  TileKernel prim[kPrims][4] = {};   // by the lane type of the operands (of the result, for select): f32, f64, i32, i64
-  TileKernel convert[4][4] = {};     // from, to
-  TileKernel load[kDTypeCount] = {};   // a: memory, out: slot; exactly count elements
+  TileKernel prim[kPrims][4] = {};  // by the lane type of the operands (of the result, for select): f32, f64, i32, i64
+  TileKernel convert[4][4] = {};  // from, to
+  TileKernel load[kDTypeCount] = {};  // a: memory, out: slot; exactly count elements
   TileKernel store[kDTypeCount] = {};  // a: slot, out: memory; exactly count elements
 };
 

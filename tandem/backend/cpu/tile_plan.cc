@@ -75,7 +75,8 @@ class Lowering {
     const int value = add_value(type, true);
     values_[value].ref = {.constant = true, .offset = static_cast<std::uint32_t>(plan_.constants.size() * kTileAlign)};
     TilePlan::Splat splat;
-    for (std::size_t at = 0; at < kTileAlign; at += width_of(type)) std::memcpy(splat.bytes + at, &bits, width_of(type));
+    for (std::size_t at = 0; at < kTileAlign; at += width_of(type))
+      std::memcpy(splat.bytes + at, &bits, width_of(type));
     plan_.constants.push_back(splat);
     return value;
   }
@@ -194,7 +195,8 @@ class Lowering {
     plan_.scratch = bytes(plan_.tile);
     TANDEM_CHECK(plan_.scratch <= kPlanScratch, "the program keeps ", slots, " values alive");
     for (Value& value : values_)
-      if (value.ref.moves) value.ref.offset = static_cast<std::uint32_t>(row_bytes + value.ref.offset * plan_.tile * widest);
+      if (value.ref.moves)
+        value.ref.offset = static_cast<std::uint32_t>(row_bytes + value.ref.offset * plan_.tile * widest);
     for (Draft& draft : tile_) finish(draft, plan_.tile_steps);
   }
 

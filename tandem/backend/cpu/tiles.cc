@@ -19,7 +19,8 @@ void* advance(void* from, std::int64_t bytes) { return static_cast<unsigned char
 class TileLoop : public Loop {
  public:
   TileLoop(const expr::Program& program, ScalarInputs scalars)
-      : plan_(make_tile_plan(program, scalars)), scalars_(scalars) {}
+      : plan_(make_tile_plan(program, scalars)),
+        scalars_(scalars) {}
 
   void run(const LoopArgs& args) const override {
     for (std::int64_t row = 0; row < args.rows; ++row) run_row(args, row);

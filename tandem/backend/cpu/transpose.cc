@@ -16,7 +16,8 @@ Prepared prepare_transpose(const KernelCall& call) {
   const int rank = call.shape().rank();
   Strides steps{};
   for (int axis = 0; axis < rank; ++axis)
-    steps[axis] = call.inputs[0].strides[perm.empty() ? rank - 1 - axis : normalize_axis("transpose", perm[axis], rank)];
+    steps[axis] =
+        call.inputs[0].strides[perm.empty() ? rank - 1 - axis : normalize_axis("transpose", perm[axis], rank)];
   return prepare_copy(call, steps);
 }
 

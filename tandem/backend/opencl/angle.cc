@@ -115,7 +115,8 @@ std::string define_angle_rest(const expr::Program& program) {
   if (!f32 && !f64) return {};
   std::string words;
   for (std::uint64_t word : expr::inverse_turn_words()) words += text(words.empty() ? "" : ", ", hex(word));
-  std::string out = text("__constant ulong inverse_turn[] = {", words, "};\n#define PI_BITS ", hex(expr::kPiBits), "\n");
+  std::string out =
+      text("__constant ulong inverse_turn[] = {", words, "};\n#define PI_BITS ", hex(expr::kPiBits), "\n");
   if (f32) out += text(kFloat, kAngleRest, kAngleRest16);
   if (f64) out += text(f32 ? kUndefine : std::string_view(), kDouble, kAngleRest);
   return out;

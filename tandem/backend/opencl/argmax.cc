@@ -14,8 +14,10 @@ constexpr std::int64_t kShortRow = 32;
 
 std::string argmax_source(DType dtype, bool least) {
   const bool wide = dtype_size(lane_dtype(dtype)) == 8;
-  return text(prelude(dtype == DType::f64), kForEach, define_dtype("T", dtype), "#define NEARER(a, b) ((a) ", least ? "<" : ">",
-              " (b))\n#define WORST ", is_floating(dtype) ? (least ? "INFINITY" : "(-INFINITY)") : "0", "\ntypedef ", wide ? "long8" : "int8", " Where8;\n", R"(
+  return text(prelude(dtype == DType::f64), kForEach, define_dtype("T", dtype), "#define NEARER(a, b) ((a) ",
+              least ? "<" : ">", " (b))\n#define WORST ",
+              is_floating(dtype) ? (least ? "INFINITY" : "(-INFINITY)") : "0", "\ntypedef ", wide ? "long8" : "int8",
+              " Where8;\n", R"(
 static void put(__global void* y, int wide, long i, long best) {
   if (wide) ((__global long*)y)[i] = best;
   else ((__global int*)y)[i] = (int)best;
@@ -137,22 +139,38 @@ Prepared prepare_argmax(const KernelCall& call) {
   const AroundAxis at = around_axis(shape, axis);
   const bool numbered = at.size <= std::numeric_limits<std::int32_t>::max();
   // A GPU reads neighbouring columns together anyway: they are its work-items.
-  const bool columns = context.traits().cpu_type && at.inner % 8 == 0 && at.inner > 0 && numbered, rows = at.inner == 1 && at.size > kShortRow && numbered;
+  const bool columns = context.traits().cpu_type && at.inner % 8 == 0 && at.inner > 0 && numbered,
+             rows = at.inner == 1 && at.size > kShortRow && numbered;
   const bool short_rows = at.inner == 1 && at.size > 0 && at.size <= kShortRow;
-  const std::int64_t searches = columns ? at.outer * blocks(at.inner, 32) : short_rows ? blocks(at.outer, 8) : at.outer * at.inner;
-  const std::int64_t per_item = context.elements_per_item(searches, static_cast<double>(at.size) * (columns ? 32 : short_rows ? 8 : 1));
+  const std::int64_t searches = columns      ? at.outer * blocks(at.inner, 32)
+                                : short_rows ? blocks(at.outer, 8)
+                                             : at.outer * at.inner;
+  const std::int64_t per_item = context.elements_per_item(searches, static_cast<double>(at.size) * (columns      ? 32
+                                                                                                    : short_rows ? 8
+                                                                                                                 : 1));
   const bool wide = call.outputs[0].dtype() == DType::i64;
   const KernelFunction kernel =
-      context.kernel(argmax_source(call.dtype(), &call.op == &argmin_op),
-                     columns ? "argmax_columns" : short_rows ? "argmax_short" : rows ? "argmax_rows" : "argmax");
+      context.kernel(argmax_source(call.dtype(), &call.op == &argmin_op), columns      ? "argmax_columns"
+                                                                          : short_rows ? "argmax_short"
+                                                                          : rows       ? "argmax_rows"
+                                                                                       : "argmax");
   return prepared([=, &context](const KernelArgs& args) {
-    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.outputs[0]).value<cl_int>(wide).value(at.outer).value(at.size)
-        .value(at.inner).value(per_item).run(blocks(searches, per_item));
+    Launch(context, kernel)
+        .buffer(args.inputs[0])
+        .buffer(args.outputs[0])
+        .value<cl_int>(wide)
+        .value(at.outer)
+        .value(at.size)
+        .value(at.inner)
+        .value(per_item)
+        .run(blocks(searches, per_item));
   });
 }
 
 }  // namespace
 
-KernelList argmax_kernels() { return {{.name = "opencl", .supports = ordered_dtypes_supported, .prepare = prepare_argmax}}; }
+KernelList argmax_kernels() {
+  return {{.name = "opencl", .supports = ordered_dtypes_supported, .prepare = prepare_argmax}};
+}
 
 }  // namespace tandem::opencl

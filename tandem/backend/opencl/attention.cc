@@ -1,5 +1,5 @@
-// Attention: a work-item takes a row of queries (or, for the gradients of keys and values, a row of keys) and walks over
-// the other side, eight scores at a time. Scores are made again where they are needed; none is kept.
+// Attention: a work-item takes a row of queries (or, for the gradients of keys and values, a row of keys) and walks
+// over the other side, eight scores at a time. Scores are made again where they are needed; none is kept.
 #include "tandem/backend/opencl/attention.h"
 
 #include "tandem/backend/opencl/network_kernels.h"
@@ -154,8 +154,9 @@ KERNEL attention_sources(__global const T_mem* dy, __global const T_mem* q, __gl
 
 std::string source(DType dtype) {
   const DType lane = lane_dtype(dtype);
-  return text(prelude(lane == DType::f64), kForEach, define_dtype("T", dtype), define_dtype("L", lane), "#define BLIND ((T_lane)(",
-              AttentionSizes::blind(dtype), "))\n", define_function("lane_exp", lane, 1, [](auto& in) { return exp(in[0]); }),
+  return text(prelude(lane == DType::f64), kForEach, define_dtype("T", dtype), define_dtype("L", lane),
+              "#define BLIND ((T_lane)(", AttentionSizes::blind(dtype), "))\n",
+              define_function("lane_exp", lane, 1, [](auto& in) { return exp(in[0]); }),
               define_function("lane_log", lane, 1, [](auto& in) { return log(in[0]); }), kScores, kForward, kGradient);
 }
 
@@ -186,7 +187,8 @@ Prepared prepare_forward(const KernelCall& call) {
 Prepared prepare_gradient(const KernelCall& call) {
   const Plan p(call, 1);
   const std::string program = source(call.dtype());
-  const KernelFunction own = p.context->kernel(program, "attention_own"), queries = p.context->kernel(program, "attention_queries"),
+  const KernelFunction own = p.context->kernel(program, "attention_own"),
+                       queries = p.context->kernel(program, "attention_queries"),
                        sources = p.context->kernel(program, "attention_sources");
   return prepared([=](const KernelArgs& args) {
     const std::size_t rows = static_cast<std::size_t>(p.s.batch * p.s.heads * p.s.targets) * (p.wide ? 8 : 4);
@@ -221,11 +223,13 @@ Prepared prepare_gradient(const KernelCall& call) {
 }  // namespace
 
 AttentionPlan::AttentionPlan(const KernelCall& call, int first)
-    : context(&context_of(call)), s(call, first), wide(lane_dtype(call.dtype()) == DType::f64) {}
+    : context(&context_of(call)),
+      s(call, first),
+      wide(lane_dtype(call.dtype()) == DType::f64) {}
 
 void AttentionPlan::add_sizes(Launch& launch) const {
-  launch.value(std::array<std::int64_t, 11>{s.batch, s.targets, s.sources, s.heads, s.size, s.depth, s.causal, s.bias[0], s.bias[1],
-                                            s.bias[2], s.bias[3]});
+  launch.value(std::array<std::int64_t, 11>{s.batch, s.targets, s.sources, s.heads, s.size, s.depth, s.causal,
+                                            s.bias[0], s.bias[1], s.bias[2], s.bias[3]});
 }
 
 void AttentionPlan::add_scale(Launch& launch) const {
@@ -239,7 +243,11 @@ Support attention_supported(const KernelCall& call) {
   return dtypes_supported(call);
 }
 
-KernelList dot_product_attention_kernels() { return {tiled_attention(), {"opencl rows", attention_supported, prepare_forward}}; }
-KernelList dot_product_attention_grad_kernels() { return {tiled_attention_grad(), {"opencl rows", attention_supported, prepare_gradient}}; }
+KernelList dot_product_attention_kernels() {
+  return {tiled_attention(), {"opencl rows", attention_supported, prepare_forward}};
+}
+KernelList dot_product_attention_grad_kernels() {
+  return {tiled_attention_grad(), {"opencl rows", attention_supported, prepare_gradient}};
+}
 
 }  // namespace tandem::opencl

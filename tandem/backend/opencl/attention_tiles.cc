@@ -1,5 +1,6 @@
-// Attention on CPU-type devices: a work-item takes six rows of queries (or, for the gradients of keys and values, of keys), whose scores
-// with the other side are products of packed panels, as in matrix products. Only the scores of the rows at work are kept.
+// Attention on CPU-type devices: a work-item takes six rows of queries (or, for the gradients of keys and values, of
+// keys), whose scores with the other side are products of packed panels, as in matrix products. Only the scores of the
+// rows at work are kept.
 #include "tandem/backend/opencl/attention.h"
 #include "tandem/backend/opencl/gemm.h"
 #include "tandem/backend/opencl/pieces.h"
@@ -252,10 +253,12 @@ int score_lanes(DType lane) { return dtype_size(lane) == 4 ? kMostScores : kWidt
 std::string source(const Context& context, DType dtype, std::string_view kernels) {
   const DType lane = lane_dtype(dtype);
   const int lanes = tile_lanes(context, dtype), scores = score_lanes(lane);
-  return text(gemm_prelude(dtype), kForEach, Epilogue().source(), tile_text(lanes), pieces_text("T", dtype, lanes), kTurnText, "#define BLIND ((P)(",
-              AttentionSizes::blind(dtype), "))\n#define SCORES ", scores, "\n#define S ", lane_type(expr::lane_of(dtype)), scores, "\n#define S_anywhere ",
+  return text(gemm_prelude(dtype), kForEach, Epilogue().source(), tile_text(lanes), pieces_text("T", dtype, lanes),
+              kTurnText, "#define BLIND ((P)(", AttentionSizes::blind(dtype), "))\n#define SCORES ", scores,
+              "\n#define S ", lane_type(expr::lane_of(dtype)), scores, "\n#define S_anywhere ",
               lane_type(expr::lane_of(dtype)), scores, "_anywhere\n",
-              define_function("lane_exp", lane, 1, [](auto& in) { return exp(in[0]); }, scores),
+              define_function(
+                  "lane_exp", lane, 1, [](auto& in) { return exp(in[0]); }, scores),
               define_function("lane_log", lane, 1, [](auto& in) { return log(in[0]); }), kTiles, kernels);
 }
 
@@ -263,9 +266,17 @@ std::string source(const Context& context, DType dtype, std::string_view kernels
 struct Packing {
   std::int64_t rows, heads, size, batch;
 
-  std::size_t bytes(std::size_t lane) const { return static_cast<std::size_t>(batch * heads * blocks(rows, 16) * 16 * size) * lane; }
+  std::size_t bytes(std::size_t lane) const {
+    return static_cast<std::size_t>(batch * heads * blocks(rows, 16) * 16 * size) * lane;
+  }
   void run(Context& context, const KernelFunction& kernel, const void* x, void* panels) const {
-    Launch(context, kernel).buffer(x).buffer(panels).value(rows).value(heads).value(size).run(blocks(rows, 16), batch * heads);
+    Launch(context, kernel)
+        .buffer(x)
+        .buffer(panels)
+        .value(rows)
+        .value(heads)
+        .value(size)
+        .run(blocks(rows, 16), batch * heads);
   }
 };
 
@@ -297,13 +308,20 @@ struct TilePlan : AttentionPlan {
 Prepared prepare_forward(const KernelCall& call) {
   const TilePlan p(call, 0);
   const std::string program = source(*p.context, call.dtype(), kForward);
-  const KernelFunction pack = p.context->kernel(program, "attention_pack"), kernel = p.context->kernel(program, "attention_forward");
+  const KernelFunction pack = p.context->kernel(program, "attention_pack"),
+                       kernel = p.context->kernel(program, "attention_forward");
   return prepared([=](const KernelArgs& args) {
-    const Scratch keys(p.context->pool(), p.keys.bytes(p.lane())), scores(p.context->pool(), p.scratch_bytes(p.s.targets, p.s.sources, 1));
+    const Scratch keys(p.context->pool(), p.keys.bytes(p.lane())),
+        scores(p.context->pool(), p.scratch_bytes(p.s.targets, p.s.sources, 1));
     p.keys.run(*p.context, pack, args.inputs[1], keys.get());
     Launch launch(*p.context, kernel);
-    launch.buffer(args.inputs[0]).buffer(static_cast<const void*>(keys.get())).buffer(args.inputs[2]).buffer(args.inputs[3])
-        .buffer(args.outputs[0]).buffer(args.outputs[1]).buffer(scores.get());
+    launch.buffer(args.inputs[0])
+        .buffer(static_cast<const void*>(keys.get()))
+        .buffer(args.inputs[2])
+        .buffer(args.inputs[3])
+        .buffer(args.outputs[0])
+        .buffer(args.outputs[1])
+        .buffer(scores.get());
     p.run(launch, p.s.targets);
   });
 }
@@ -312,12 +330,16 @@ Prepared prepare_forward(const KernelCall& call) {
 Prepared prepare_gradient(const KernelCall& call) {
   const TilePlan p(call, 1);
   const std::string program = source(*p.context, call.dtype(), kGradient);
-  const KernelFunction pack = p.context->kernel(program, "attention_pack"), own = p.context->kernel(program, "attention_own"),
-                       queries = p.context->kernel(program, "attention_queries"), sources = p.context->kernel(program, "attention_sources");
+  const KernelFunction pack = p.context->kernel(program, "attention_pack"),
+                       own = p.context->kernel(program, "attention_own"),
+                       queries = p.context->kernel(program, "attention_queries"),
+                       sources = p.context->kernel(program, "attention_sources");
   return prepared([=](const KernelArgs& args) {
     BufferPool& pool = p.context->pool();
-    const std::int64_t rows = p.s.batch * p.s.heads * p.s.targets, per_item = p.context->elements_per_item(rows, static_cast<double>(p.s.depth));
-    const Scratch sums(pool, static_cast<std::size_t>(rows + kMostScores) * p.lane());  // whole vectors of them are read
+    const std::int64_t rows = p.s.batch * p.s.heads * p.s.targets,
+                       per_item = p.context->elements_per_item(rows, static_cast<double>(p.s.depth));
+    const Scratch sums(pool,
+                       static_cast<std::size_t>(rows + kMostScores) * p.lane());  // whole vectors of them are read
     {
       Launch launch(*p.context, own);
       launch.buffer(args.inputs[0]).buffer(args.inputs[5]).buffer(sums.get());
@@ -326,22 +348,37 @@ Prepared prepare_gradient(const KernelCall& call) {
     }
     const Scratch first(pool, std::max(p.keys.bytes(p.lane()), p.queries.bytes(p.lane())));
     const Scratch second(pool, std::max(p.values.bytes(p.lane()), p.outputs.bytes(p.lane())));
-    const Scratch scores(pool, std::max(p.scratch_bytes(p.s.targets, p.s.sources, 2), p.scratch_bytes(p.s.sources, p.s.targets, 2)));
+    const Scratch scores(
+        pool, std::max(p.scratch_bytes(p.s.targets, p.s.sources, 2), p.scratch_bytes(p.s.sources, p.s.targets, 2)));
     const void *x_panels = first.get(), *y_panels = second.get(), *own_sums = sums.get();
     p.keys.run(*p.context, pack, args.inputs[2], first.get());
     p.values.run(*p.context, pack, args.inputs[3], second.get());
     {
       Launch launch(*p.context, queries);
-      launch.buffer(args.inputs[0]).buffer(args.inputs[1]).buffer(args.inputs[2]).buffer(x_panels).buffer(y_panels).buffer(args.inputs[4])
-          .buffer(args.inputs[6]).buffer(own_sums).buffer(args.outputs[0]).buffer(scores.get());
+      launch.buffer(args.inputs[0])
+          .buffer(args.inputs[1])
+          .buffer(args.inputs[2])
+          .buffer(x_panels)
+          .buffer(y_panels)
+          .buffer(args.inputs[4])
+          .buffer(args.inputs[6])
+          .buffer(own_sums)
+          .buffer(args.outputs[0])
+          .buffer(scores.get());
       p.run(launch, p.s.targets);
     }
     p.queries.run(*p.context, pack, args.inputs[1], first.get());
     p.outputs.run(*p.context, pack, args.inputs[0], second.get());
     Launch launch(*p.context, sources);
     for (int i = 0; i < 4; ++i) launch.buffer(args.inputs[i]);
-    launch.buffer(x_panels).buffer(y_panels).buffer(args.inputs[4]).buffer(args.inputs[6]).buffer(own_sums).buffer(args.outputs[1])
-        .buffer(args.outputs[2]).buffer(scores.get());
+    launch.buffer(x_panels)
+        .buffer(y_panels)
+        .buffer(args.inputs[4])
+        .buffer(args.inputs[6])
+        .buffer(own_sums)
+        .buffer(args.outputs[1])
+        .buffer(args.outputs[2])
+        .buffer(scores.get());
     p.run(launch, p.s.sources);
   });
 }

@@ -39,13 +39,14 @@ std::string status_text(cl_int status) {
 }
 
 bool is_out_of_memory(cl_int status) {
-  return status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == CL_OUT_OF_RESOURCES || status == CL_OUT_OF_HOST_MEMORY ||
-         status == CL_INVALID_BUFFER_SIZE;
+  return status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == CL_OUT_OF_RESOURCES ||
+         status == CL_OUT_OF_HOST_MEMORY || status == CL_INVALID_BUFFER_SIZE;
 }
 
 void check(cl_int status, std::string_view doing) {
   if (status == CL_SUCCESS) return;
-  fail(is_out_of_memory(status) ? ErrorCode::out_of_memory : ErrorCode::device_failed, doing, " failed: ", status_text(status));
+  fail(is_out_of_memory(status) ? ErrorCode::out_of_memory : ErrorCode::device_failed, doing,
+       " failed: ", status_text(status));
 }
 
 void Health::check_alive(std::string_view doing) const {
@@ -54,7 +55,8 @@ void Health::check_alive(std::string_view doing) const {
 }
 
 constexpr std::string_view kForked =
-    ". This process was forked from one that used the device, and drivers do not follow there: read values before the fork, or start "
+    ". This process was forked from one that used the device, and drivers do not follow there: read values before the "
+    "fork, or start "
     "processes anew (in Python with multiprocessing's \"spawn\")";
 
 void Health::raise(cl_int status, std::string_view doing) const {
@@ -64,8 +66,8 @@ void Health::raise(cl_int status, std::string_view doing) const {
     fail(ErrorCode::device_lost, device, " was lost ", before ? "before " : "while ", doing, ": ", status_text(status),
          "; values of which it held the only copy cannot be read any more", left_behind() ? kForked : "");
   }
-  fail(is_out_of_memory(status) ? ErrorCode::out_of_memory : ErrorCode::device_failed, device, ": ", doing, " failed: ",
-       status_text(status));
+  fail(is_out_of_memory(status) ? ErrorCode::out_of_memory : ErrorCode::device_failed, device, ": ", doing,
+       " failed: ", status_text(status));
 }
 
 }  // namespace tandem::opencl

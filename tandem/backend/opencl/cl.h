@@ -28,7 +28,8 @@ struct Health {
   void check_alive(std::string_view doing) const;
   /// As check() above, but names the device and notices when it is gone.
   void check(cl_int status, std::string_view doing) const {
-    if (status != CL_SUCCESS) [[unlikely]] raise(status, doing);
+    if (status != CL_SUCCESS) [[unlikely]]
+      raise(status, doing);
   }
 
  private:

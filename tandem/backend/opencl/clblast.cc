@@ -27,10 +27,12 @@ const Clblast* Clblast::find() {
 void Clblast::multiply(Context& context, const ClblastMatrix& a, const ClblastMatrix& b, Buffer& c,
                        const std::array<std::size_t, 3>& mnk) const {
   const auto sgemm = reinterpret_cast<decltype(&CLBlastSgemm)>(sgemm_);
-  context.run_foreign("a matrix product of CLBlast", {a.buffer, b.buffer}, c, [&](cl_command_queue queue, cl_event* event) -> cl_int {
-    return sgemm(CLBlastLayoutRowMajor, transpose_of(a), transpose_of(b), mnk[0], mnk[1], mnk[2], 1, a.buffer->memory.get(), 0,
-                 a.stride, b.buffer->memory.get(), 0, b.stride, 0, c.memory.get(), 0, mnk[1], &queue, event);
-  });
+  context.run_foreign("a matrix product of CLBlast", {a.buffer, b.buffer}, c,
+                      [&](cl_command_queue queue, cl_event* event) -> cl_int {
+                        return sgemm(CLBlastLayoutRowMajor, transpose_of(a), transpose_of(b), mnk[0], mnk[1], mnk[2], 1,
+                                     a.buffer->memory.get(), 0, a.stride, b.buffer->memory.get(), 0, b.stride, 0,
+                                     c.memory.get(), 0, mnk[1], &queue, event);
+                      });
 }
 
 }  // namespace tandem::opencl

@@ -24,7 +24,8 @@ void dump(const std::string& key, const std::string& source) {
   std::filesystem::create_directories(folder, ignored);
   if (std::ofstream(std::filesystem::path(folder) / (key + ".cl")) << source) return;
   static std::once_flag said;
-  std::call_once(said, [&] { log(LogLevel::warning, text("TANDEM_DUMP_KERNELS='", folder, "': nothing can be written there")); });
+  std::call_once(
+      said, [&] { log(LogLevel::warning, text("TANDEM_DUMP_KERNELS='", folder, "': nothing can be written there")); });
 }
 
 }  // namespace
@@ -33,7 +34,10 @@ void Context::set_running(const Decision* op) { running_op = op; }
 const Decision* Context::running() { return running_op; }
 
 Context::Context(cl_device_id device, Traits traits, std::string device_name, const LogicalDeviceConfiguration& memory)
-    : device_(device), traits_(std::move(traits)), health_{std::move(device_name)}, cache_(ProgramCache::default_folder()) {
+    : device_(device),
+      traits_(std::move(traits)),
+      health_{std::move(device_name)},
+      cache_(ProgramCache::default_folder()) {
   cl_int status = CL_SUCCESS;
   context_ = ContextHandle(clCreateContext(nullptr, 1, &device_, nullptr, nullptr, &status));
   check(fault(Fault::opencl_open) ? CL_OUT_OF_HOST_MEMORY : status, "opening the device");
@@ -41,18 +45,18 @@ Context::Context(cl_device_id device, Traits traits, std::string device_name, co
   copy_ = std::make_unique<Queue>(context_.get(), device_, true, health_);
   reports_ = QueueHandle(clCreateCommandQueue(context_.get(), device_, 0, &status));
   check(status, "making a queue");
-  pool_ = std::make_unique<BufferPool>(
-      context_.get(), health_,
-      PoolOptions{.limit = memory.memory_limit.value_or(traits_.memory_bytes / 10 * 8),
-                  .largest = traits_.largest_buffer,
-                  .alignment = traits_.alignment,
-                  .grow = memory.growth,
-                  .large_pages = traits_.cpu_type,
-                  .of_host = traits_.in_host_memory});
+  pool_ = std::make_unique<BufferPool>(context_.get(), health_,
+                                       PoolOptions{.limit = memory.memory_limit.value_or(traits_.memory_bytes / 10 * 8),
+                                                   .largest = traits_.largest_buffer,
+                                                   .alignment = traits_.alignment,
+                                                   .grow = memory.growth,
+                                                   .large_pages = traits_.cpu_type,
+                                                   .of_host = traits_.in_host_memory});
   const std::vector<std::byte> zeros(kSlots * traits_.alignment);
   error_words_ = {.memory = make_buffer(zeros.size()), .bytes = zeros.size()};
   slot_memory_.resize(kSlots);
-  check(clEnqueueWriteBuffer(reports_.get(), error_words_.memory.get(), CL_TRUE, 0, zeros.size(), zeros.data(), 0, nullptr, nullptr),
+  check(clEnqueueWriteBuffer(reports_.get(), error_words_.memory.get(), CL_TRUE, 0, zeros.size(), zeros.data(), 0,
+                             nullptr, nullptr),
         "clearing the error words");
 }
 
@@ -72,15 +76,17 @@ Context::~Context() {
 
 MemoryHandle Context::make_buffer(std::size_t bytes) {
   cl_int status = CL_SUCCESS;
-  MemoryHandle memory(clCreateBuffer(context_.get(), CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, nullptr, &status));
+  MemoryHandle memory(
+      clCreateBuffer(context_.get(), CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, nullptr, &status));
   check(status, "making a buffer");
   return memory;
 }
 
 std::int64_t Context::elements_per_item(std::int64_t total, double work) const {
   if (!traits_.cpu_type) return 1;
-  // Enough work to pay for a work-group, which costs PoCL about 0.1 us: thirty-two a unit, of which the last is what units may wait
-  // for one another. With sixteen a unit, adding half a million floats took 104 to 118 us instead of 67 to 88.
+  // Enough work to pay for a work-group, which costs PoCL about 0.1 us: thirty-two a unit, of which the last is what
+  // units may wait for one another. With sixteen a unit, adding half a million floats took 104 to 118 us instead of 67
+  // to 88.
   const auto least = static_cast<std::int64_t>(std::max(1.0, 8192 / std::max(work, 1.0)));
   return std::clamp<std::int64_t>(total / (traits_.units * 32), least, 4 * least);
 }
@@ -98,7 +104,9 @@ KernelFunction Context::kernel(const std::string& source, const std::string& nam
   return {found->second.get(), &built};
 }
 
-static const char* option_of(Denormals denormals) { return denormals == Denormals::flushed ? "-cl-denorms-are-zero" : ""; }
+static const char* option_of(Denormals denormals) {
+  return denormals == Denormals::flushed ? "-cl-denorms-are-zero" : "";
+}
 
 Context::ProgramNames Context::names_of(const std::string& source, Denormals denormals) const {
   std::string options = text("-w -DLOCAL=", local_size(), " ", option_of(denormals));
@@ -167,8 +175,9 @@ ProgramHandle Context::build(const std::string& source, const std::string& optio
   status = fault(Fault::opencl_build) ? CL_BUILD_PROGRAM_FAILURE
                                       : clBuildProgram(program.get(), 1, &device_, options.c_str(), nullptr, nullptr);
   if (status != CL_SUCCESS)
-    fail(ErrorCode::device_failed, health_.device, " (", traits_.name, ", driver ", traits_.driver, "): a program does not compile (",
-         status_text(status), "): ", build_log(program.get()), "; TANDEM_DUMP_KERNELS=folder keeps its text");
+    fail(ErrorCode::device_failed, health_.device, " (", traits_.name, ", driver ", traits_.driver,
+         "): a program does not compile (", status_text(status), "): ", build_log(program.get()),
+         "; TANDEM_DUMP_KERNELS=folder keeps its text");
   return program;
 }
 
@@ -182,7 +191,8 @@ std::string Context::build_log(cl_program program) const {
 
 template <class Start>
 void Context::submit(std::string_view doing, Start start) {
-  if (losses_.many()) [[unlikely]] settle_losses();
+  if (losses_.many()) [[unlikely]]
+    settle_losses();
   std::uint64_t copied = 0;  // the copy queue is in order too, so the last of its commands stands for all
   for (const Buffer* buffer : read_) {
     losses_.throw_if_lost(buffer->uses());
@@ -218,7 +228,8 @@ void Context::run_foreign(std::string_view doing, std::initializer_list<const Bu
 void Context::launch(const KernelFunction& function, std::size_t items, std::size_t batch) {
   // PoCL compiles a kernel once more for a line of more work-groups.
   constexpr std::size_t kLongestLine = 65535;
-  const std::size_t groups = (items + local_size() - 1) / local_size(), lines = (groups + kLongestLine - 1) / kLongestLine;
+  const std::size_t groups = (items + local_size() - 1) / local_size(),
+                    lines = (groups + kLongestLine - 1) / kLongestLine;
   const std::size_t local[3] = {local_size(), 1, 1};
   const std::size_t global[3] = {(groups + lines - 1) / lines * local_size(), batch, lines};
   submit("starting a kernel", [&](cl_uint count, const cl_event* after, cl_event* event) {
@@ -252,8 +263,8 @@ std::unique_lock<std::mutex> Context::try_lock_at_rest() {
   return lock;
 }
 
-/// Only while all devices rest: PoCL counts who uses a program's code, for all its devices together, and loses count when it is
-/// asked for the code of one whose kernels run. What is not saved now will be when somebody waits again.
+/// Only while all devices rest: PoCL counts who uses a program's code, for all its devices together, and loses count
+/// when it is asked for the code of one whose kernels run. What is not saved now will be when somebody waits again.
 void Context::save_programs() {
   if (left_behind()) return;
   std::vector<std::pair<const BuiltProgram*, ProgramCache::Bytes>> binaries;
@@ -267,7 +278,8 @@ void Context::save_programs() {
 
 ProgramCache::Bytes Context::binary_of(const BuiltProgram& built) const {
   std::size_t size = 0;
-  check(clGetProgramInfo(built.program.get(), CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, nullptr), "reading a program");
+  check(clGetProgramInfo(built.program.get(), CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, nullptr),
+        "reading a program");
   ProgramCache::Bytes binary(size);
   unsigned char* data = binary.data();
   check(clGetProgramInfo(built.program.get(), CL_PROGRAM_BINARIES, sizeof(data), &data, nullptr), "reading a program");

@@ -22,7 +22,8 @@
 
 namespace tandem::opencl {
 
-/// What a program computes with where numbers are denormal: with them, or with 0 (updates of variables, as on the CPU: ADR 0122).
+/// What a program computes with where numbers are denormal: with them, or with 0 (updates of variables, as on the CPU:
+/// ADR 0122).
 enum class Denormals { kept, flushed };
 
 /// A program that was built; its binary goes to the disk once a kernel of it has run, because drivers finish
@@ -64,8 +65,8 @@ class Context {
 
   /// Has it been built, or loaded, in this process?
   bool knows(const std::string& source, Denormals denormals = Denormals::kept);
-  /// Drivers of CPU-type devices finish compiling a kernel at its first launch. For one that another size may need: `arguments` gives it
-  /// some with which it does nothing, so that nobody waits for the compiler then.
+  /// Drivers of CPU-type devices finish compiling a kernel at its first launch. For one that another size may need:
+  /// `arguments` gives it some with which it does nothing, so that nobody waits for the compiler then.
   void warm(const KernelFunction& function, const std::function<void(Launch&)>& arguments);
 
   /// Commands of another library, which `start` puts into the queue: reads and writes these buffers, gives an event.
@@ -74,8 +75,8 @@ class Context {
 
   /// Memory beside the pool.
   MemoryHandle make_buffer(std::size_t bytes);
-  /// Starts a copy behind what was given to the device before; `from` may change once the event has happened. `pending`:
-  /// a download is still writing to `from`.
+  /// Starts a copy behind what was given to the device before; `from` may change once the event has happened.
+  /// `pending`: a download is still writing to `from`.
   Event upload(Buffer& to, const void* from, std::size_t bytes, bool pending);
   /// Starts a copy behind what was given to the device before; `to` may be read once the event has happened.
   Event download(void* to, const Buffer& from, std::size_t bytes);
@@ -91,7 +92,8 @@ class Context {
   void synchronize();
   /// Waits for both queues and looks at nothing.
   void finish() noexcept;
-  /// The lock without which no command is given to the device; not held when it has commands, or somebody is giving it some.
+  /// The lock without which no command is given to the device; not held when it has commands, or somebody is giving it
+  /// some.
   std::unique_lock<std::mutex> try_lock_at_rest();
 
   /// Of the compute queue; see Queue.
@@ -143,7 +145,8 @@ class Context {
   void wait_for(Queue& queue, std::uint64_t number);
   bool ended(Queue& queue, std::uint64_t number);
   void look_for_failures();
-  /// Before a copy to the host of what command `number` leaves: lets error words come along, so that nobody has to wait for them.
+  /// Before a copy to the host of what command `number` leaves: lets error words come along, so that nobody has to wait
+  /// for them.
   void ask_for_reports(std::uint64_t number);
   void take_reports();
   /// Waits for error words if a launch that has ended may have reported.
@@ -173,14 +176,15 @@ class Context {
   std::unique_ptr<Queue> compute_, copy_;
   QueueHandle reports_;  // for error words, which are read out of turn
   std::unique_ptr<Staging> staging_;  // made when first needed
-  /// A launch that may report has a word of its own, unless very many have not been looked at: one does not hide another's report.
+  /// A launch that may report has a word of its own, unless very many have not been looked at: one does not hide
+  /// another's report.
   static constexpr int kSlots = 256;
   Buffer error_words_;
   std::vector<MemoryHandle> slot_memory_;  // parts of it, made when first needed
   int next_slot_ = 0;
   ProgramCache cache_;
 
-  std::mutex mutex_;        // the arguments of kernels, the queues and their order, the programs, what buffers are used by
+  std::mutex mutex_;  // the arguments of kernels, the queues and their order, the programs, what buffers are used by
   std::mutex build_mutex_;  // one compilation at a time, without stopping launches
   std::unordered_map<std::string, std::unique_ptr<BuiltProgram>> programs_;
   std::vector<BuiltProgram*> unsaved_;
@@ -196,7 +200,10 @@ class Context {
 /// Sets the arguments of one kernel in their order and enqueues it. Holds the context's lock while it lives.
 class Launch {
  public:
-  Launch(Context& context, const KernelFunction& function) : context_(context), function_(function), lock_(context.mutex_) {
+  Launch(Context& context, const KernelFunction& function)
+      : context_(context),
+        function_(function),
+        lock_(context.mutex_) {
     context.read_.clear();
     context.written_.clear();
   }

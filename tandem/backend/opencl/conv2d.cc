@@ -16,10 +16,12 @@ class Conv2d final : public PreparedKernel {
 
   void run(const KernelArgs& args) const override {
     if (empty_) return;
-    if (convolve_.reads_in_place()) return convolve_.run(args.inputs[0], convolve_.in_place(args.inputs[1]), args.outputs[0], args);
+    if (convolve_.reads_in_place())
+      return convolve_.run(args.inputs[0], convolve_.in_place(args.inputs[1]), args.outputs[0], args);
     const Scratch panels(context_.pool(), convolve_.panel_bytes());
     if (convolve_.patch())
-      launch_pack_b(context_, pack_, {args.inputs[1], 0, g_.out_channels, 1}, convolve_.patch(), g_.group_outputs(), panels.get(), g_.groups, g_.group_outputs());
+      launch_pack_b(context_, pack_, {args.inputs[1], 0, g_.out_channels, 1}, convolve_.patch(), g_.group_outputs(),
+                    panels.get(), g_.groups, g_.group_outputs());
     convolve_.run(args.inputs[0], convolve_.packed(panels.get()), args.outputs[0], args);
   }
 
@@ -42,18 +44,21 @@ ConvGeometry conv_geometry(const KernelCall& call, ConvKind kind) {
 }
 
 std::array<std::int64_t, 13> image_words(const ConvGeometry& g) {
-  return {g.rows.input,    g.columns.input,  g.in_channels,   g.rows.output,      g.columns.output,  g.rows.kernel,     g.columns.kernel,
-          g.rows.stride,   g.columns.stride, g.rows.dilation, g.columns.dilation, g.rows.pad_before, g.columns.pad_before};
+  return {g.rows.input,       g.columns.input,   g.in_channels,       g.rows.output,    g.columns.output,
+          g.rows.kernel,      g.columns.kernel,  g.rows.stride,       g.columns.stride, g.rows.dilation,
+          g.columns.dilation, g.rows.pad_before, g.columns.pad_before};
 }
 
 KernelList conv2d_kernels() { return packed_or_depthwise<Conv2d, ConvKind::forward>(); }
 KernelList fused_conv2d_kernels() {
-  return {{.name = "product, then loop",
-           .supports = [](const KernelCall& call) { return product_and_rest_supported(call, conv2d_kernels(), {"opencl packed"}); },
-           .prepare = [](const KernelCall& call) { return prepare_product_and_rest(call, conv2d_kernels()); }},
-          {.name = "opencl packed", .supports = dtypes_supported, .prepare = [](const KernelCall& call) -> Prepared {
-             return std::make_unique<Conv2d>(ProductCall(call).call(), Epilogue(call));
-           }}};
+  return {
+      {.name = "product, then loop",
+       .supports =
+           [](const KernelCall& call) { return product_and_rest_supported(call, conv2d_kernels(), {"opencl packed"}); },
+       .prepare = [](const KernelCall& call) { return prepare_product_and_rest(call, conv2d_kernels()); }},
+      {.name = "opencl packed", .supports = dtypes_supported, .prepare = [](const KernelCall& call) -> Prepared {
+         return std::make_unique<Conv2d>(ProductCall(call).call(), Epilogue(call));
+       }}};
 }
 
 }  // namespace tandem::opencl

@@ -25,7 +25,9 @@ static long meets(const Image g, long image, long oy, long ox, long ky, long kx)
 )";
 
 /// Does each result need one channel? Then there is no sum over channels that a matrix product could make.
-inline bool is_depthwise(const ConvGeometry& g) { return g.groups > 1 && g.group_inputs() == 1 && g.group_outputs() <= 4; }
+inline bool is_depthwise(const ConvGeometry& g) {
+  return g.groups > 1 && g.group_inputs() == 1 && g.group_outputs() <= 4;
+}
 Kernel depthwise_conv2d(ConvKind kind);
 
 template <ConvKind kind>
@@ -37,16 +39,18 @@ Support not_depthwise(const KernelCall& call) {
 /// The kernels of a convolution: K, and the depthwise one.
 template <class K, ConvKind kind>
 KernelList packed_or_depthwise() {
-  return {{.name = "opencl packed", .supports = not_depthwise<kind>, .prepare = [](const KernelCall& call) -> Prepared {
-             return std::make_unique<K>(call);
-           }},
+  return {{.name = "opencl packed",
+           .supports = not_depthwise<kind>,
+           .prepare = [](const KernelCall& call) -> Prepared { return std::make_unique<K>(call); }},
           depthwise_conv2d(kind)};
 }
 
 /// Sums of several parts are added in their order: the kernel add_parts, after kForEach, and its launch.
 extern const std::string_view kAddPartsText;
-void launch_add_parts(Context& context, const KernelFunction& add_parts, const void* sums, void* to, std::int64_t count, std::int64_t parts);
-/// Images are divided into so many parts, whatever the device: the same sums everywhere. Filters of many `elements` have fewer.
+void launch_add_parts(Context& context, const KernelFunction& add_parts, const void* sums, void* to, std::int64_t count,
+                      std::int64_t parts);
+/// Images are divided into so many parts, whatever the device: the same sums everywhere. Filters of many `elements`
+/// have fewer.
 std::int64_t image_parts(std::int64_t batch, std::int64_t elements);
 
 }  // namespace tandem::opencl

@@ -134,23 +134,34 @@ class Conv2dBackpropFilter final : public PreparedKernel {
     if (elements_ == 0) return;
     if (empty_) return filling_.run(args.outputs[0], 0);
     const Scratch sums(context_.pool(), static_cast<std::size_t>(parts_ * elements_) * packed_bytes(dtype_));
-    Launch(context_, sum_).buffer(args.inputs[0]).buffer(args.inputs[1]).buffer(sums.get()).value(g_.batch).value(per_part_)
-        .value(g_.out_channels).value(lines()).value(image_words(g_)).value(g_.groups).run(parts_, g_.groups * blocks(g_.group_outputs(), vectors_ * lanes_));
+    Launch(context_, sum_)
+        .buffer(args.inputs[0])
+        .buffer(args.inputs[1])
+        .buffer(sums.get())
+        .value(g_.batch)
+        .value(per_part_)
+        .value(g_.out_channels)
+        .value(lines())
+        .value(image_words(g_))
+        .value(g_.groups)
+        .run(parts_, g_.groups * blocks(g_.group_outputs(), vectors_ * lanes_));
     launch_add_parts(context_, add_, sums.get(), args.outputs[0], elements_, parts_);
   }
 
  private:
-  /// Lines of an image that stay near a core with what of the gradient belongs to them, in equal blocks; the same on every device.
+  /// Lines of an image that stay near a core with what of the gradient belongs to them, in equal blocks; the same on
+  /// every device.
   std::int64_t lines() const {
     constexpr std::int64_t kNear = 48 * 1024 / 4, kColumns = 32;
-    const std::int64_t line = g_.columns.output * kColumns + g_.rows.stride * g_.columns.input * g_.group_inputs(), all = std::max<std::int64_t>(g_.rows.output, 1);
+    const std::int64_t line = g_.columns.output * kColumns + g_.rows.stride * g_.columns.input * g_.group_inputs(),
+                       all = std::max<std::int64_t>(g_.rows.output, 1);
     return blocks(all, blocks(all, std::clamp<std::int64_t>(kNear / std::max<std::int64_t>(line, 1), 1, all)));
   }
   /// Where vectors have sixteen lanes there are twice as many registers, of which nine rows leave some.
   int tile_rows() const { return lanes_ == 2 * kWidth ? 9 : kTileRows; }
   std::string source() const {
-    return text(gemm_prelude(dtype_), "#define WIDE ", vectors_ - 1, "\n", kForEach,
-                Epilogue().source(), tile_text(lanes_, tile_rows()), kImageText, kAddPartsText, kFilterSums);
+    return text(gemm_prelude(dtype_), "#define WIDE ", vectors_ - 1, "\n", kForEach, Epilogue().source(),
+                tile_text(lanes_, tile_rows()), kImageText, kAddPartsText, kFilterSums);
   }
 
   Context& context_;
@@ -182,16 +193,26 @@ KERNEL add_parts(__global const P* sums, __global T_mem* y, const long count, co
 }
 )";
 
-void launch_add_parts(Context& context, const KernelFunction& add_parts, const void* sums, void* to, std::int64_t count, std::int64_t parts) {
+void launch_add_parts(Context& context, const KernelFunction& add_parts, const void* sums, void* to, std::int64_t count,
+                      std::int64_t parts) {
   const std::int64_t per_item = blocks(context.elements_per_item(count, static_cast<double>(parts)), kWidth) * kWidth;
-  Launch(context, add_parts).buffer(sums).buffer(to).value(count).value(parts).value(per_item).run(blocks(count, per_item));
+  Launch(context, add_parts)
+      .buffer(sums)
+      .buffer(to)
+      .value(count)
+      .value(parts)
+      .value(per_item)
+      .run(blocks(count, per_item));
 }
 
 std::int64_t image_parts(std::int64_t batch, std::int64_t elements) {
   constexpr std::int64_t kMost = 16, kMostElements = 4 << 20;
-  return std::clamp<std::int64_t>(kMostElements / std::max<std::int64_t>(elements, 1), 1, std::clamp<std::int64_t>(batch, 1, kMost));
+  return std::clamp<std::int64_t>(kMostElements / std::max<std::int64_t>(elements, 1), 1,
+                                  std::clamp<std::int64_t>(batch, 1, kMost));
 }
 
-KernelList conv2d_backprop_filter_kernels() { return packed_or_depthwise<Conv2dBackpropFilter, ConvKind::filter_gradient>(); }
+KernelList conv2d_backprop_filter_kernels() {
+  return packed_or_depthwise<Conv2dBackpropFilter, ConvKind::filter_gradient>();
+}
 
 }  // namespace tandem::opencl

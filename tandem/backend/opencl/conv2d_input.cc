@@ -65,8 +65,8 @@ KERNEL gather_patches(__global const L_mem* patches, __global T_mem* y, const lo
 }
 )";
 
-/// Each patch's gradient by a matrix product, then added up where patches overlap: with strides, or where the image has so few
-/// channels that most lanes of a tile would be empty.
+/// Each patch's gradient by a matrix product, then added up where patches overlap: with strides, or where the image has
+/// so few channels that most lanes of a tile would be empty.
 class ThroughPatches final : public PreparedKernel {
  public:
   explicit ThroughPatches(const KernelCall& call)
@@ -75,26 +75,44 @@ class ThroughPatches final : public PreparedKernel {
         g_(conv_geometry(call, ConvKind::input_gradient)),
         pack_(context_.kernel(packing_source(dtype_), "pack_b")),
         product_(context_, dtype_, product_geometry(g_), {}, lane_dtype(dtype_)),
-        gather_(context_.kernel(text(prelude(dtype_ == DType::f64), kForEach, define_dtype("T", dtype_), define_dtype("L", lane_dtype(dtype_)), gather_pieces(), kImageText, kGatherPatches),
-                                "gather_patches")),
+        gather_(
+            context_.kernel(text(prelude(dtype_ == DType::f64), kForEach, define_dtype("T", dtype_),
+                                 define_dtype("L", lane_dtype(dtype_)), gather_pieces(), kImageText, kGatherPatches),
+                            "gather_patches")),
         empty_(call.outputs[0].shape().elements() == 0) {}
 
   void run(const KernelArgs& args) const override {
     if (empty_) return;
     const std::int64_t patch = g_.rows.kernel * g_.columns.kernel * g_.group_inputs(), depth = g_.group_outputs();
     const std::int64_t pixels = g_.rows.output * g_.columns.output;
-    const std::int64_t at_once = std::clamp<std::int64_t>(kPatchElements / std::max<std::int64_t>(1, pixels * g_.groups * patch), 1, std::max<std::int64_t>(g_.batch, 1));
+    const std::int64_t at_once = std::clamp<std::int64_t>(
+        kPatchElements / std::max<std::int64_t>(1, pixels * g_.groups * patch), 1, std::max<std::int64_t>(g_.batch, 1));
     const Scratch panels(context_.pool(), product_.panel_bytes());
-    const Scratch patches(context_.pool(), static_cast<std::size_t>(at_once * pixels * g_.groups * patch + kMostLanes) * packed_bytes(dtype_));
+    const Scratch patches(context_.pool(), static_cast<std::size_t>(at_once * pixels * g_.groups * patch + kMostLanes) *
+                                               packed_bytes(dtype_));
     // The filter [patch, outputs], transposed by its strides.
-    if (depth) launch_pack_b(context_, pack_, {args.inputs[0], 0, 1, g_.out_channels}, depth, patch, panels.get(), g_.groups, depth);
+    if (depth)
+      launch_pack_b(context_, pack_, {args.inputs[0], 0, 1, g_.out_channels}, depth, patch, panels.get(), g_.groups,
+                    depth);
     for (std::int64_t image = 0; image < g_.batch; image += at_once) {
       const std::int64_t images = std::min(at_once, g_.batch - image);
       product_.run(args.inputs[1], product_.packed(panels.get()), patches.get(), args, {image, images});
-      const std::int64_t width = context_.traits().cpu_type ? g_.columns.input : 1, count = images * g_.rows.input * blocks(g_.columns.input, width);
+      const std::int64_t width = context_.traits().cpu_type ? g_.columns.input : 1,
+                         count = images * g_.rows.input * blocks(g_.columns.input, width);
       const std::int64_t per_item = context_.elements_per_item(count, static_cast<double>(width * g_.groups * patch));
-      Launch(context_, gather_).buffer(static_cast<const void*>(patches.get())).buffer(args.outputs[0]).value(image).value(count).value(image_words(g_))
-          .value(g_.groups).value(period(g_.rows)).value(step_of(g_.rows)).value(period(g_.columns)).value(step_of(g_.columns)).value(width).value(per_item)
+      Launch(context_, gather_)
+          .buffer(static_cast<const void*>(patches.get()))
+          .buffer(args.outputs[0])
+          .value(image)
+          .value(count)
+          .value(image_words(g_))
+          .value(g_.groups)
+          .value(period(g_.rows))
+          .value(step_of(g_.rows))
+          .value(period(g_.columns))
+          .value(step_of(g_.columns))
+          .value(width)
+          .value(per_item)
           .run(blocks(count, per_item));
     }
   }
@@ -109,9 +127,14 @@ class ThroughPatches final : public PreparedKernel {
   static std::int64_t step_of(const Window& w) { return w.dilation / std::gcd(w.stride, w.dilation); }
   /// The product of each output pixel's channels with the filters is a convolution of single pixels.
   static ConvGeometry product_geometry(const ConvGeometry& g) {
-    const Window rows{.input = g.rows.output, .output = g.rows.output, .kernel = 1}, columns{.input = g.columns.output, .output = g.columns.output, .kernel = 1};
-    return {.batch = g.batch, .in_channels = g.out_channels, .out_channels = g.groups * g.rows.kernel * g.columns.kernel * g.group_inputs(), .groups = g.groups,
-            .rows = rows, .columns = columns};
+    const Window rows{.input = g.rows.output, .output = g.rows.output, .kernel = 1},
+        columns{.input = g.columns.output, .output = g.columns.output, .kernel = 1};
+    return {.batch = g.batch,
+            .in_channels = g.out_channels,
+            .out_channels = g.groups * g.rows.kernel * g.columns.kernel * g.group_inputs(),
+            .groups = g.groups,
+            .rows = rows,
+            .columns = columns};
   }
 
   Context& context_;
@@ -150,17 +173,32 @@ class TurnedRound final : public PreparedKernel {
     if (empty_) return;
     const Scratch panels(context_.pool(), convolve_.panel_bytes());
     if (convolve_.patch())
-      Launch(context_, pack_).buffer(args.inputs[0]).buffer(panels.get()).value(g_.rows.kernel * g_.columns.kernel)
-          .value(g_.group_outputs()).value(g_.group_inputs()).value(g_.groups).run(blocks(g_.group_outputs(), kPanelColumns), g_.groups);
+      Launch(context_, pack_)
+          .buffer(args.inputs[0])
+          .buffer(panels.get())
+          .value(g_.rows.kernel * g_.columns.kernel)
+          .value(g_.group_outputs())
+          .value(g_.group_inputs())
+          .value(g_.groups)
+          .run(blocks(g_.group_outputs(), kPanelColumns), g_.groups);
     convolve_.run(args.inputs[1], convolve_.packed(panels.get()), args.outputs[0], args);
   }
 
  private:
   static Window turned(const Window& w) {
-    return {.input = w.output, .output = w.input, .kernel = w.kernel, .dilation = w.dilation, .pad_before = (w.kernel - 1) * w.dilation - w.pad_before};
+    return {.input = w.output,
+            .output = w.input,
+            .kernel = w.kernel,
+            .dilation = w.dilation,
+            .pad_before = (w.kernel - 1) * w.dilation - w.pad_before};
   }
   static ConvGeometry turned(const ConvGeometry& g) {
-    return {.batch = g.batch, .in_channels = g.out_channels, .out_channels = g.in_channels, .groups = g.groups, .rows = turned(g.rows), .columns = turned(g.columns)};
+    return {.batch = g.batch,
+            .in_channels = g.out_channels,
+            .out_channels = g.in_channels,
+            .groups = g.groups,
+            .rows = turned(g.rows),
+            .columns = turned(g.columns)};
   }
   Context& context_;
   ConvGeometry g_;
@@ -174,7 +212,8 @@ constexpr std::int64_t kFewChannels = 8, kManyOutputs = 16;
 
 Support turned_round_supported(const KernelCall& call) {
   const ConvGeometry g = conv_geometry(call, ConvKind::input_gradient);
-  if (g.rows.stride != 1 || g.columns.stride != 1) return no("strides are left to the kernel that goes through patches");
+  if (g.rows.stride != 1 || g.columns.stride != 1)
+    return no("strides are left to the kernel that goes through patches");
   if (g.group_inputs() <= kFewChannels && g.group_outputs() >= kManyOutputs && g.rows.kernel * g.columns.kernel > 1)
     return no("images of few channels are left to the kernel that goes through patches");
   return not_depthwise<ConvKind::input_gradient>(call);
@@ -184,9 +223,10 @@ Support turned_round_supported(const KernelCall& call) {
 
 KernelList conv2d_backprop_input_kernels() {
   KernelList all = packed_or_depthwise<ThroughPatches, ConvKind::input_gradient>();
-  all.insert(all.begin(), {.name = "opencl turned round", .supports = turned_round_supported, .prepare = [](const KernelCall& call) -> Prepared {
-                             return std::make_unique<TurnedRound>(call);
-                           }});
+  all.insert(all.begin(),
+             {.name = "opencl turned round",
+              .supports = turned_round_supported,
+              .prepare = [](const KernelCall& call) -> Prepared { return std::make_unique<TurnedRound>(call); }});
   return all;
 }
 

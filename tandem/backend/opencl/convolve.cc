@@ -94,22 +94,39 @@ KERNEL convolve(__global const T_mem* x, const long first_image, __global const 
 
 }  // namespace
 
-Convolve::Convolve(Context& context, DType dtype, const ConvGeometry& geometry, Epilogue epilogue, std::optional<DType> result)
-    : context_(&context), dtype_(dtype), g_(geometry), lanes_(g_.group_outputs() > kWidth ? tile_lanes(context, dtype) : kWidth), epilogue_(std::move(epilogue)),
-      kernel_(context.kernel(text(gemm_prelude(dtype, result.value_or(dtype)), epilogue_.source(), "#define STRIP ", kStrip, "\n#define WIDE ", g_.group_outputs() > kWidth ? 1 : 0, "\n",
-                                  tile_text(lanes_), kImageText, kConvolve),
-                             "convolve")) {}
+Convolve::Convolve(Context& context, DType dtype, const ConvGeometry& geometry, Epilogue epilogue,
+                   std::optional<DType> result)
+    : context_(&context),
+      dtype_(dtype),
+      g_(geometry),
+      lanes_(g_.group_outputs() > kWidth ? tile_lanes(context, dtype) : kWidth),
+      epilogue_(std::move(epilogue)),
+      kernel_(context.kernel(
+          text(gemm_prelude(dtype, result.value_or(dtype)), epilogue_.source(), "#define STRIP ", kStrip,
+               "\n#define WIDE ", g_.group_outputs() > kWidth ? 1 : 0, "\n", tile_text(lanes_), kImageText, kConvolve),
+          "convolve")) {}
 
 bool Convolve::reads_in_place() const {
-  return packed_bytes(dtype_) == dtype_size(dtype_) && g_.group_outputs() % kPanelColumns == 0 && panel_bytes() <= kNearBytes;
+  return packed_bytes(dtype_) == dtype_size(dtype_) && g_.group_outputs() % kPanelColumns == 0 &&
+         panel_bytes() <= kNearBytes;
 }
 
 void Convolve::run(const void* x, const Filters& filters, void* y, const KernelArgs& args, const Images& images) const {
   const std::int64_t pixels = images.count * g_.rows.output * g_.columns.output;
   Launch launch(*context_, kernel_);
-  const std::int64_t columns = g_.groups * blocks(g_.group_outputs(), 2 * lanes_), at_once = panel_bytes() <= kCacheBytes ? columns : 1;
-  launch.buffer(x).value(images.first).buffer(filters.buffer).value(filters.step).value(filters.panel).buffer(y).value(pixels)
-      .value(g_.out_channels).value(at_once).value(image_words(g_)).value(g_.groups);
+  const std::int64_t columns = g_.groups * blocks(g_.group_outputs(), 2 * lanes_),
+                     at_once = panel_bytes() <= kCacheBytes ? columns : 1;
+  launch.buffer(x)
+      .value(images.first)
+      .buffer(filters.buffer)
+      .value(filters.step)
+      .value(filters.panel)
+      .buffer(y)
+      .value(pixels)
+      .value(g_.out_channels)
+      .value(at_once)
+      .value(image_words(g_))
+      .value(g_.groups);
   epilogue_.add(launch, args, true);
   launch.run(blocks(blocks(pixels, kTileRows), kStrip) * blocks(columns, at_once));
 }

@@ -1,5 +1,5 @@
-// Convolutions of each channel by itself: no sums over channels, so no matrix products. A vector of channels at a time, four pixels
-// side by side, which share what is loaded of the filter.
+// Convolutions of each channel by itself: no sums over channels, so no matrix products. A vector of channels at a time,
+// four pixels side by side, which share what is loaded of the filter.
 #include "tandem/backend/opencl/conv2d.h"
 #include "tandem/backend/opencl/gemm.h"
 #include "tandem/backend/opencl/pieces.h"
@@ -8,8 +8,9 @@
 namespace tandem::opencl {
 namespace {
 
-// `n` output channels, `times` for each of the input's. Those of the filter and of the result lie side by side; the input's only
-// where times is 1. WHOLE: times is 1, and n a multiple of a vector's lanes, which most networks have and the compiler should know.
+// `n` output channels, `times` for each of the input's. Those of the filter and of the result lie side by side; the
+// input's only where times is 1. WHOLE: times is 1, and n a multiple of a vector's lanes, which most networks have and
+// the compiler should know.
 constexpr std::string_view kChannels = R"(
 #if WHOLE
 #define TIMES 1
@@ -200,8 +201,10 @@ int channel_lanes(const Context& context, DType dtype, const ConvGeometry& g) {
 
 std::string source(DType dtype, const ConvGeometry& g, int lanes, std::string_view kernels) {
   const bool whole = g.group_outputs() == 1 && g.out_channels % lanes == 0;
-  return text(gemm_prelude(dtype), kForEach, pieces_text("T", dtype, lanes), "#define WHOLE ", whole ? 1 : 0, "\n#define MAD_LANES(a, b, c) ",
-              is_floating(dtype) ? "fma(a, b, c)" : "AS_T8(AS_P8(a) * AS_P8(b) + AS_P8(c))", "\n", kImageText, kChannels, kernels);
+  return text(gemm_prelude(dtype), kForEach, pieces_text("T", dtype, lanes), "#define WHOLE ", whole ? 1 : 0,
+              "\n#define MAD_LANES(a, b, c) ",
+              is_floating(dtype) ? "fma(a, b, c)" : "AS_T8(AS_P8(a) * AS_P8(b) + AS_P8(c))", "\n", kImageText,
+              kChannels, kernels);
 }
 
 /// The result of pixels, or the gradient of those of the input.
@@ -210,14 +213,25 @@ Prepared prepare_pixels(const KernelCall& call) {
   Context& context = context_of(call);
   const ConvGeometry g = conv_geometry(call, kind);
   constexpr bool forward = kind == ConvKind::forward;
-  const std::int64_t lines = g.batch * (forward ? g.rows.output : g.rows.input), tiles = blocks(forward ? g.columns.output : g.columns.input, 4);
+  const std::int64_t lines = g.batch * (forward ? g.rows.output : g.rows.input),
+                     tiles = blocks(forward ? g.columns.output : g.columns.input, 4);
   const std::int64_t count = call.outputs[0].shape().elements() ? lines * tiles : 0;
   const double work = static_cast<double>(g.rows.kernel * g.columns.kernel * g.out_channels);
   const std::int64_t per_item = context.elements_per_item(count, work);
-  const KernelFunction kernel = context.kernel(source(call.dtype(), g, channel_lanes(context, call.dtype(), g), forward ? kForward : kInputGradient), forward ? "depthwise_forward" : "depthwise_input");
+  const KernelFunction kernel = context.kernel(
+      source(call.dtype(), g, channel_lanes(context, call.dtype(), g), forward ? kForward : kInputGradient),
+      forward ? "depthwise_forward" : "depthwise_input");
   return prepared([=, &context](const KernelArgs& args) {
-    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.inputs[1]).buffer(args.outputs[0]).value(image_words(g)).value(g.out_channels)
-        .value(g.group_outputs()).value(count).value(per_item).run(blocks(count, per_item));
+    Launch(context, kernel)
+        .buffer(args.inputs[0])
+        .buffer(args.inputs[1])
+        .buffer(args.outputs[0])
+        .value(image_words(g))
+        .value(g.out_channels)
+        .value(g.group_outputs())
+        .value(count)
+        .value(per_item)
+        .run(blocks(count, per_item));
   });
 }
 
@@ -235,8 +249,16 @@ Prepared prepare_filter(const KernelCall& call) {
     if (elements == 0) return;
     if (empty) return filling.run(args.outputs[0], 0);
     const Scratch sums(context.pool(), static_cast<std::size_t>(parts * elements) * packed_bytes(dtype));
-    Launch(context, sum).buffer(args.inputs[0]).buffer(args.inputs[1]).buffer(sums.get()).value(image_words(g)).value(g.out_channels)
-        .value(g.group_outputs()).value(g.batch).value(per_part).run(parts, blocks(g.out_channels, lanes));
+    Launch(context, sum)
+        .buffer(args.inputs[0])
+        .buffer(args.inputs[1])
+        .buffer(sums.get())
+        .value(image_words(g))
+        .value(g.out_channels)
+        .value(g.group_outputs())
+        .value(g.batch)
+        .value(per_part)
+        .run(parts, blocks(g.out_channels, lanes));
     launch_add_parts(context, add, sums.get(), args.outputs[0], elements, parts);
   });
 }
@@ -246,9 +268,12 @@ Prepared prepare_filter(const KernelCall& call) {
 Kernel depthwise_conv2d(ConvKind kind) {
   constexpr std::string_view name = "opencl depthwise";
   if (kind == ConvKind::forward)
-    return {.name = name, .supports = channel_by_channel<ConvKind::forward>, .prepare = prepare_pixels<ConvKind::forward>};
+    return {
+        .name = name, .supports = channel_by_channel<ConvKind::forward>, .prepare = prepare_pixels<ConvKind::forward>};
   if (kind == ConvKind::input_gradient)
-    return {.name = name, .supports = channel_by_channel<ConvKind::input_gradient>, .prepare = prepare_pixels<ConvKind::input_gradient>};
+    return {.name = name,
+            .supports = channel_by_channel<ConvKind::input_gradient>,
+            .prepare = prepare_pixels<ConvKind::input_gradient>};
   return {.name = name, .supports = channel_by_channel<ConvKind::filter_gradient>, .prepare = prepare_filter};
 }
 

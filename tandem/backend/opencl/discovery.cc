@@ -19,7 +19,8 @@ namespace {
 constexpr std::string_view kSelfTest =
     "__kernel void prove(__global int* x) { int i = (int)get_global_id(0); x[i] = i * 3 + 1; }\n";
 
-ProgramHandle self_test_program(cl_context context, cl_device_id device, const ProgramCache& cache, const std::string& key, bool& kept) {
+ProgramHandle self_test_program(cl_context context, cl_device_id device, const ProgramCache& cache,
+                                const std::string& key, bool& kept) {
   cl_int status = CL_SUCCESS, binary_status = CL_SUCCESS;
   if (const auto binary = cache.load(key)) {
     const unsigned char* data = binary->data();
@@ -40,10 +41,12 @@ ProgramHandle self_test_program(cl_context context, cl_device_id device, const P
 /// To be called after a launch, because drivers finish compiling there.
 void keep_program(cl_program program, const ProgramCache& cache, const std::string& key) {
   std::size_t length = 0;
-  if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(length), &length, nullptr) != CL_SUCCESS || !length) return;
+  if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(length), &length, nullptr) != CL_SUCCESS || !length)
+    return;
   ProgramCache::Bytes bytes(length);
   unsigned char* target = bytes.data();
-  if (clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(target), &target, nullptr) == CL_SUCCESS) cache.store(key, bytes);
+  if (clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(target), &target, nullptr) == CL_SUCCESS)
+    cache.store(key, bytes);
 }
 
 /// Runs a kernel whose result is known; throws when the device does not give it.
@@ -55,10 +58,12 @@ void self_test(cl_device_id device, const Traits& traits) {
   const QueueHandle queue(clCreateCommandQueue(context.get(), device, 0, &status));
   check(status, "making a queue");
   cl_int got[kCount] = {};
-  const MemoryHandle memory(clCreateBuffer(context.get(), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof(got), got, &status));
+  const MemoryHandle memory(
+      clCreateBuffer(context.get(), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof(got), got, &status));
   check(status, "making a buffer");
   const ProgramCache cache(ProgramCache::default_folder());
-  const std::string key = program_key({std::string(kSelfTest), traits.platform, traits.name, traits.driver, text(traits.units)});
+  const std::string key =
+      program_key({std::string(kSelfTest), traits.platform, traits.name, traits.driver, text(traits.units)});
   bool kept = false;
   const ProgramHandle program = self_test_program(context.get(), device, cache, key, kept);
   const KernelHandle kernel(clCreateKernel(program.get(), "prove", &status));
@@ -66,8 +71,10 @@ void self_test(cl_device_id device, const Traits& traits) {
   const cl_mem argument = memory.get();
   check(clSetKernelArg(kernel.get(), 0, sizeof(argument), &argument), "setting an argument of a kernel");
   const std::size_t items = kCount, local = 1;
-  check(clEnqueueNDRangeKernel(queue.get(), kernel.get(), 1, nullptr, &items, &local, 0, nullptr, nullptr), "starting a kernel");
-  check(clEnqueueReadBuffer(queue.get(), memory.get(), CL_TRUE, 0, sizeof(got), got, 0, nullptr, nullptr), "copying to the host");
+  check(clEnqueueNDRangeKernel(queue.get(), kernel.get(), 1, nullptr, &items, &local, 0, nullptr, nullptr),
+        "starting a kernel");
+  check(clEnqueueReadBuffer(queue.get(), memory.get(), CL_TRUE, 0, sizeof(got), got, 0, nullptr, nullptr),
+        "copying to the host");
   if (!kept) keep_program(program.get(), cache, key);
   if (fault(Fault::opencl_self_test)) got[0] = -1;
   for (std::size_t i = 0; i < kCount; ++i)
@@ -102,11 +109,12 @@ std::vector<cl_device_id> device_ids(cl_platform_id platform, Discovery& found) 
     status = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, ids.data(), nullptr);
   }
   if (status == CL_SUCCESS && count) return ids;
-  found.problems.push_back({platform_text(platform, CL_PLATFORM_NAME),
-                            status == CL_SUCCESS || status == CL_DEVICE_NOT_FOUND
-                                ? "its driver offers no device"
-                                : text("its driver does not say which devices there are: ", status_text(status)),
-                            "check that the card is there and that this user may use it (groups render and video), or remove the driver"});
+  found.problems.push_back(
+      {platform_text(platform, CL_PLATFORM_NAME),
+       status == CL_SUCCESS || status == CL_DEVICE_NOT_FOUND
+           ? "its driver offers no device"
+           : text("its driver does not say which devices there are: ", status_text(status)),
+       "check that the card is there and that this user may use it (groups render and video), or remove the driver"});
   return {};
 }
 
@@ -114,8 +122,8 @@ std::vector<cl_device_id> device_ids(cl_platform_id platform, Discovery& found) 
 std::vector<cl_device_id> split(cl_device_id device, const Traits& traits, int parts) {
   if (parts == 1) return {device};
   if (traits.units < parts)
-    fail(ErrorCode::invalid_argument, traits.name, " has ", traits.units, " compute units and cannot be split into ", parts,
-         " (TANDEM_OPENCL_CPU_AS_GPU)");
+    fail(ErrorCode::invalid_argument, traits.name, " has ", traits.units, " compute units and cannot be split into ",
+         parts, " (TANDEM_OPENCL_CPU_AS_GPU)");
   const cl_device_partition_property how[] = {CL_DEVICE_PARTITION_EQUALLY, traits.units / parts, 0};
   cl_uint count = 0;
   check(clCreateSubDevices(device, how, 0, nullptr, &count), "splitting the device");
@@ -132,8 +140,8 @@ bool are_first_cores(const std::vector<int>& cores) {
   return true;
 }
 
-/// A variable that PoCL reads at its first call, unless the user has set it. Processes that this one starts do not get it: they
-/// may have other cores.
+/// A variable that PoCL reads at its first call, unless the user has set it. Processes that this one starts do not get
+/// it: they may have other cores.
 class PoclVariable {
  public:
   PoclVariable(const char* name, const std::string& value) : name_(std::getenv(name) ? nullptr : name) {
@@ -149,11 +157,12 @@ class PoclVariable {
   const char* name_;
 };
 
-/// Where the threads run that PoCL starts at its first call: it reads its variables then, and the threads inherit the mask of
-/// the thread that makes it. What the user has set stays.
+/// Where the threads run that PoCL starts at its first call: it reads its variables then, and the threads inherit the
+/// mask of the thread that makes it. What the user has set stays.
 class CoreMask {
  public:
-  explicit CoreMask(const std::vector<int>& cores) : active_(!cores.empty() && sched_getaffinity(0, sizeof(old_), &old_) == 0) {
+  explicit CoreMask(const std::vector<int>& cores)
+      : active_(!cores.empty() && sched_getaffinity(0, sizeof(old_), &old_) == 0) {
     const std::vector<int>& wanted = active_ ? cores : process_cores();
     const bool all_of_them = active_ || static_cast<long>(wanted.size()) == sysconf(_SC_NPROCESSORS_ONLN);
     // Threads that may move are often woken on one core, and a short kernel has ended before they are parted.
@@ -172,7 +181,8 @@ class CoreMask {
     CPU_ZERO(&wanted);
     for (int core : cores) CPU_SET(core, &wanted);
     if (sched_setaffinity(0, sizeof(wanted), &wanted) != 0)
-      fail(ErrorCode::invalid_argument, "OpenCL threads cannot be pinned to cores [", join(cores), "]: not all of them are there");
+      fail(ErrorCode::invalid_argument, "OpenCL threads cannot be pinned to cores [", join(cores),
+           "]: not all of them are there");
   }
 
   cpu_set_t old_;
@@ -186,7 +196,9 @@ FoundDevice describe(cl_device_id id, const Traits& traits) {
   return {.platform = traits.platform,
           .name = traits.name,
           .driver = traits.driver,
-          .type = type & CL_DEVICE_TYPE_GPU ? "GPU" : type & CL_DEVICE_TYPE_CPU ? "CPU" : "accelerator",
+          .type = type & CL_DEVICE_TYPE_GPU   ? "GPU"
+                  : type & CL_DEVICE_TYPE_CPU ? "CPU"
+                                              : "accelerator",
           .units = traits.units,
           .memory_bytes = traits.memory_bytes,
           .fp64 = traits.fp64,
@@ -196,7 +208,8 @@ FoundDevice describe(cl_device_id id, const Traits& traits) {
 /// For a device that may tell nothing else.
 std::string name_of(cl_device_id id) {
   char name[256] = {};
-  if (clGetDeviceInfo(id, CL_DEVICE_NAME, sizeof(name) - 1, name, nullptr) != CL_SUCCESS) return "a device without a name";
+  if (clGetDeviceInfo(id, CL_DEVICE_NAME, sizeof(name) - 1, name, nullptr) != CL_SUCCESS)
+    return "a device without a name";
   return name;
 }
 
@@ -220,7 +233,8 @@ void add_device(cl_device_id id, const Options& options, Discovery& found) {
     std::ranges::move(parts, std::back_inserter(found.devices));
     return;
   }
-  if (device.type == "CPU" && have_cpu) reject(device, "another CPU-type device serves already", "choose the driver with OCL_ICD_VENDORS");
+  if (device.type == "CPU" && have_cpu)
+    reject(device, "another CPU-type device serves already", "choose the driver with OCL_ICD_VENDORS");
   else if (device.type == "CPU") reject(device, "it is no GPU", "set TANDEM_OPENCL_CPU_AS_GPU=1 to use it as one");
   else if (device.type != "GPU") reject(device, "it is neither a GPU nor a CPU", "use another device");
   found.devices.push_back(std::move(device));
@@ -233,7 +247,8 @@ void add_devices(cl_platform_id platform, const Options& options, Discovery& fou
       add_device(id, options, found);
     } catch (const Error& error) {
       if (error.code() == ErrorCode::invalid_argument) throw;
-      FoundDevice device{.platform = platform_text(platform, CL_PLATFORM_NAME), .name = name_of(id), .type = "unknown", .id = id};
+      FoundDevice device{
+          .platform = platform_text(platform, CL_PLATFORM_NAME), .name = name_of(id), .type = "unknown", .id = id};
       reject(device, text("its driver does not answer: ", error.message()), kDriverRemedy);
       found.devices.push_back(std::move(device));
     }
@@ -242,8 +257,9 @@ void add_devices(cl_platform_id platform, const Options& options, Discovery& fou
 
 void hide(const Options& options, Discovery& found) {
   // NVIDIA's driver obeys CUDA_VISIBLE_DEVICES itself: what it offers is what may be used, under new numbers.
-  const bool by_driver = !options.visible && std::any_of(found.devices.begin(), found.devices.end(),
-                                                         [](const FoundDevice& d) { return d.platform.starts_with("NVIDIA"); });
+  const bool by_driver =
+      !options.visible && std::any_of(found.devices.begin(), found.devices.end(),
+                                      [](const FoundDevice& d) { return d.platform.starts_with("NVIDIA"); });
   const auto& visible = options.visible ? options.visible : options.cuda_visible;
   if (!visible || by_driver) return;
   int index = 0;
@@ -279,7 +295,8 @@ std::vector<const FoundDevice*> Discovery::usable() const {
 }
 
 int Discovery::hidden() const {
-  return static_cast<int>(std::count_if(devices.begin(), devices.end(), [](const FoundDevice& d) { return d.status == Status::hidden; }));
+  return static_cast<int>(
+      std::count_if(devices.begin(), devices.end(), [](const FoundDevice& d) { return d.status == Status::hidden; }));
 }
 
 Discovery discover(const Options& options) {
@@ -290,12 +307,15 @@ Discovery discover(const Options& options) {
     const std::size_t before = found.devices.size();
     add_devices(platform, options, found);
     found.platforms.push_back({platform_text(platform, CL_PLATFORM_NAME), platform_text(platform, CL_PLATFORM_VENDOR),
-                               platform_text(platform, CL_PLATFORM_VERSION), static_cast<int>(found.devices.size() - before)});
+                               platform_text(platform, CL_PLATFORM_VERSION),
+                               static_cast<int>(found.devices.size() - before)});
   }
   hide(options, found);
   for (FoundDevice& device : found.devices) prove(device);
-  const bool have_gpu = std::any_of(found.devices.begin(), found.devices.end(), [](const FoundDevice& d) { return d.type == "GPU"; });
-  std::ranges::move(driver_problems({}, {.platform = !found.platforms.empty(), .gpu = have_gpu}), std::back_inserter(found.problems));
+  const bool have_gpu =
+      std::any_of(found.devices.begin(), found.devices.end(), [](const FoundDevice& d) { return d.type == "GPU"; });
+  std::ranges::move(driver_problems({}, {.platform = !found.platforms.empty(), .gpu = have_gpu}),
+                    std::back_inserter(found.problems));
   return found;
 }
 

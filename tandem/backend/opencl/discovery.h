@@ -53,9 +53,9 @@ Discovery discover(const Options& options);
 
 /// Where the system keeps what drivers need; tests put up their own.
 struct SystemPaths {
-  std::string drivers;                    // a folder of .icd files, or one such file; empty: the loader's own
-  std::string nodes = "/dev/dri";         // renderD128, …
-  std::string cards = "/sys/class/drm";   // the same names, with what is known about the card
+  std::string drivers;  // a folder of .icd files, or one such file; empty: the loader's own
+  std::string nodes = "/dev/dri";  // renderD128, …
+  std::string cards = "/sys/class/drm";  // the same names, with what is known about the card
 };
 /// What drivers were found to offer.
 struct Offered {

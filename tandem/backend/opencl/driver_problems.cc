@@ -47,7 +47,8 @@ fs::path driver_folder(const SystemPaths& paths) {
 }
 
 std::vector<fs::path> driver_files(const fs::path& place) {
-  if (place.extension() == ".icd") return {place.has_parent_path() ? place : kVendors / place};  // as the loader reads it
+  if (place.extension() == ".icd")
+    return {place.has_parent_path() ? place : kVendors / place};  // as the loader reads it
   std::vector<fs::path> files = listed(place);
   std::erase_if(files, [](const fs::path& path) { return path.extension() != ".icd"; });
   return files;
@@ -101,11 +102,13 @@ std::vector<Problem> driver_problems(const SystemPaths& paths, Offered offered) 
     if (std::string why = load_problem(file); !why.empty())
       problems.push_back({file, why, "install the package that holds the library, or remove this file"});
   if (problems.empty() && !offered.platform)
-    problems.push_back({place, "the drivers registered there load, but offer no platform", "install them anew, or another driver"});
+    problems.push_back(
+        {place, "the drivers registered there load, but offer no platform", "install them anew, or another driver"});
   for (const fs::path& node : listed(paths.nodes))
     if (is_render_node(node) && access(node.c_str(), R_OK | W_OK) != 0 && errno == EACCES)
-      problems.push_back({node, "this user may not open the card",
-                          "add the user to the group that owns it (usually: usermod -aG render USER) and log in again"});
+      problems.push_back(
+          {node, "this user may not open the card",
+           "add the user to the group that owns it (usually: usermod -aG render USER) and log in again"});
   if (offered.gpu) return problems;
   for (const fs::path& card : listed(paths.cards))
     if (const std::string maker = maker_of(card); is_render_node(card) && !maker.empty())

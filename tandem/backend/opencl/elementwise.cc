@@ -19,8 +19,8 @@ constexpr std::int64_t kGathered = 1024;
 constexpr std::int64_t kShortRow = 128;
 constexpr std::size_t kOuter = kMaxRank - 1;
 
-/// How a block reads an operand: laid out as the result, a piece of a row, one element, gathered row by row, or gathered
-/// by the first block for all.
+/// How a block reads an operand: laid out as the result, a piece of a row, one element, gathered row by row, or
+/// gathered by the first block for all.
 enum class Reading : std::int64_t { dense, piece, repeated, rows, once };
 
 constexpr std::string_view kBlocks = R"(
@@ -42,12 +42,15 @@ static long row_offset(const Blocks* n, int operand, long row) {
 
 /// A run of one element is written in vectors: the next run, or the slack at the end, takes what stands over.
 std::string define_gather(std::string_view d) {
-  return text("static void ", d, "_gather(__global const ", d, "_mem* x, ", d, "_lane* s, const Blocks* n, int i, long row, long rows) {\n",
-              "  const long length = n->reading[i] == 2 ? 1 : n->length;\n  for (long r = 0; r < rows; ++r) {\n",
-              "    const long from = row_offset(n, i, row + r);\n    ", d, "_lane* to = s + r * length;\n    if (n->inner[i]) {\n",
-              "#pragma unroll 1\n      for (long c = 0; c < length; ++c) to[c] = ", d, "_load(x, from + c);\n    } else {\n      const ", d,
-              "_lane8 same = (", d, "_lane8)(", d, "_load(x, from));\n",
-              "#pragma unroll 1\n      for (long c = 0; c < length; c += 8) vstore8(same, 0, to + c);\n    }\n  }\n}\n");
+  return text(
+      "static void ", d, "_gather(__global const ", d, "_mem* x, ", d,
+      "_lane* s, const Blocks* n, int i, long row, long rows) {\n",
+      "  const long length = n->reading[i] == 2 ? 1 : n->length;\n  for (long r = 0; r < rows; ++r) {\n",
+      "    const long from = row_offset(n, i, row + r);\n    ", d,
+      "_lane* to = s + r * length;\n    if (n->inner[i]) {\n",
+      "#pragma unroll 1\n      for (long c = 0; c < length; ++c) to[c] = ", d,
+      "_load(x, from + c);\n    } else {\n      const ", d, "_lane8 same = (", d, "_lane8)(", d, "_load(x, from));\n",
+      "#pragma unroll 1\n      for (long c = 0; c < length; c += 8) vstore8(same, 0, to + c);\n    }\n  }\n}\n");
 }
 
 std::string blocks_source(const expr::Program& program, bool gathers, int width) {
@@ -60,31 +63,38 @@ std::string blocks_source(const expr::Program& program, bool gathers, int width)
         program.inputs.begin() + static_cast<std::ptrdiff_t>(i))
       functions += define_gather(d);
     parameters += text("__global const ", d, "_mem* x", i, ", ");
-    space += text("  ", d, "_lane s", i, "[", gathers ? kGathered + kWidth : kWidth, "] __attribute__((aligned(64)));\n");
+    space +=
+        text("  ", d, "_lane s", i, "[", gathers ? kGathered + kWidth : kWidth, "] __attribute__((aligned(64)));\n");
     gather += text("    PREPARE(", i, ", ", d, ")\n");
     const std::string type = vector_of(dtype, width), x = text("x", i), at = text("o", i, " + k");
     const auto gathered = [&](const char* from) { return text("vload8(0, s", i, " + (", from, " & mask", i, "))"); };
-    whole += text("      const ", type, " in", i, " = direct", i, " ? ", load_of(dtype, x, at, width), " : ",
-                  width == kWidth ? gathered("k") : text("JOIN(", type, ", ", gathered("k"), ", ", gathered("(k + 8)"), ")"), ";\n");
-    part += text("      const ", vector_of(dtype), " in", i, " = !direct", i, " ? ", gathered("k"), " : m == 8 ? ", d, "_load8(", x, ", ", at,
-                 ") : ", d, "_part(", x, ", ", at, ", 1, m, 0);\n");
+    whole +=
+        text("      const ", type, " in", i, " = direct", i, " ? ", load_of(dtype, x, at, width), " : ",
+             width == kWidth ? gathered("k") : text("JOIN(", type, ", ", gathered("k"), ", ", gathered("(k + 8)"), ")"),
+             ";\n");
+    part += text("      const ", vector_of(dtype), " in", i, " = !direct", i, " ? ", gathered("k"), " : m == 8 ? ", d,
+                 "_load8(", x, ", ", at, ") : ", d, "_part(", x, ", ", at, ", 1, m, 0);\n");
   }
   parameters += output_parameters(program);
   parameters.resize(parameters.size() - 2);  // the last comma
-  return text(prelude(uses_fp64(program)), define_dtypes(program),
-              "typedef struct { long rows, length, block_rows, block_columns, chunks, blocks, per_item, rank; long size[", kOuter,
-              "]; long reading[", count, "]; long inner[", count, "]; long stride[", count, "][", kOuter, "]; } Blocks;\n", kBlocks,
-              functions, "KERNEL blocks(", parameters, ") {\n", space,
-              "  const long first = ITEM * n.per_item, last = min(n.blocks, first + n.per_item);\n"
-              "  for (long block = first; block < last; ++block) {\n"
-              "    const long line = block / n.chunks, row = line * n.block_rows, column = (block - line * n.chunks) * n.block_columns;\n"
-              "    const long rows = min(n.block_rows, n.rows - row), columns = min(n.block_columns, n.length - column);\n"
-              "    const long count = rows * columns;\n",
-              gather,
-              "    const long to = row * n.length + column;\n    long k = 0;\n"
-              "    for (; k + ", width, " <= count; k += ", width, ") {\n      const long at = to + k;\n", whole, compute(program, width),
-              "    }\n    for (; k < count; k += 8) {\n      const long at = to + k;\n      const int m = (int)min(8l, count - k);\n",
-              part, compute_part(program), "    }\n  }\n}\n");
+  return text(
+      prelude(uses_fp64(program)), define_dtypes(program),
+      "typedef struct { long rows, length, block_rows, block_columns, chunks, blocks, per_item, rank; long size[",
+      kOuter, "]; long reading[", count, "]; long inner[", count, "]; long stride[", count, "][", kOuter,
+      "]; } Blocks;\n", kBlocks, functions, "KERNEL blocks(", parameters, ") {\n", space,
+      "  const long first = ITEM * n.per_item, last = min(n.blocks, first + n.per_item);\n"
+      "  for (long block = first; block < last; ++block) {\n"
+      "    const long line = block / n.chunks, row = line * n.block_rows, column = (block - line * n.chunks) * "
+      "n.block_columns;\n"
+      "    const long rows = min(n.block_rows, n.rows - row), columns = min(n.block_columns, n.length - column);\n"
+      "    const long count = rows * columns;\n",
+      gather,
+      "    const long to = row * n.length + column;\n    long k = 0;\n"
+      "    for (; k + ",
+      width, " <= count; k += ", width, ") {\n      const long at = to + k;\n", whole, compute(program, width),
+      "    }\n    for (; k < count; k += 8) {\n      const long at = to + k;\n      const int m = (int)min(8l, count - "
+      "k);\n",
+      part, compute_part(program), "    }\n  }\n}\n");
 }
 
 Axes axes_of(const KernelCall& call) {
@@ -99,7 +109,8 @@ Reading reading_of(const Axes& axes, std::size_t operand, bool whole_rows) {
   const std::vector<std::int64_t>& own = axes.strides[operand];
   if (own == axes.strides.back()) return Reading::dense;
   if (!whole_rows) return own.back() ? Reading::piece : Reading::repeated;
-  return std::all_of(own.begin(), own.end() - 1, [](std::int64_t stride) { return stride == 0; }) ? Reading::once : Reading::rows;
+  return std::all_of(own.begin(), own.end() - 1, [](std::int64_t stride) { return stride == 0; }) ? Reading::once
+                                                                                                  : Reading::rows;
 }
 
 /// The words of the struct Blocks, and how many work-items run it.
@@ -112,7 +123,8 @@ Nest make_blocks(const Axes& axes, const Context& context, double work) {
   const bool whole_rows = context.traits().cpu_type && length <= kShortRow;
   const std::int64_t block_rows = whole_rows ? kGathered / (std::max<std::int64_t>(length, 1) * kWidth) * kWidth : 1;
   const std::int64_t block_columns = whole_rows ? length : std::min(length, blocks(per_item, kWidth) * kWidth);
-  const std::int64_t chunks = block_columns ? blocks(length, block_columns) : 1, count = length ? blocks(rows, block_rows) * chunks : 0;
+  const std::int64_t chunks = block_columns ? blocks(length, block_columns) : 1,
+                     count = length ? blocks(rows, block_rows) * chunks : 0;
   per_item = std::max<std::int64_t>(1, per_item / std::max<std::int64_t>(1, block_rows * block_columns));
   Nest nest;
   nest.items = blocks(count, per_item);
@@ -122,7 +134,8 @@ Nest make_blocks(const Axes& axes, const Context& context, double work) {
   };
   const std::size_t operands = axes.strides.size() - 1;
   append(axes.sizes);
-  for (std::size_t i = 0; i < operands; ++i) nest.words.push_back(static_cast<std::int64_t>(reading_of(axes, i, whole_rows)));
+  for (std::size_t i = 0; i < operands; ++i)
+    nest.words.push_back(static_cast<std::int64_t>(reading_of(axes, i, whole_rows)));
   for (std::size_t i = 0; i < operands; ++i) nest.words.push_back(axes.strides[i].back());
   for (std::size_t i = 0; i < operands; ++i) append(axes.strides[i]);
   return nest;
@@ -136,8 +149,8 @@ Support supports(const KernelCall& call) {
   return yes();
 }
 
-/// How one loop over all elements reads each input; none when some input is broadcast. By shapes and not by strides: with a batch of one row, too,
-/// a bias is broadcast, so that another batch needs no other program.
+/// How one loop over all elements reads each input; none when some input is broadcast. By shapes and not by strides:
+/// with a batch of one row, too, a bias is broadcast, so that another batch needs no other program.
 std::optional<std::vector<FlatInput>> flat_inputs(const KernelCall& call, const Axes& axes) {
   std::vector<FlatInput> inputs;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
@@ -149,7 +162,8 @@ std::optional<std::vector<FlatInput>> flat_inputs(const KernelCall& call, const 
   return inputs;
 }
 
-/// May an input that is as large as the result be broadcast when there are more rows? Then a program that broadcasts does as well.
+/// May an input that is as large as the result be broadcast when there are more rows? Then a program that broadcasts
+/// does as well.
 bool may_be_broadcast(const KernelCall& call) {
   const Shape& shape = call.outputs[0].shape();
   for (int i = 0; i < shape.rank(); ++i)
@@ -202,7 +216,8 @@ class LoopKernel final : public PreparedKernel, public JoinableKernel {
   std::unique_ptr<const JoinedKernel> join(std::span<const JoinableKernel* const> all) const override {
     std::vector<std::int64_t> counts;
     for (const JoinableKernel* one : all) counts.push_back(static_cast<const LoopKernel&>(*one).count_);
-    return join_flat(context_, joined_source_, {.counts = std::move(counts), .inputs = inputs_, .outputs = outputs_, .work = work_});
+    return join_flat(context_, joined_source_,
+                     {.counts = std::move(counts), .inputs = inputs_, .outputs = outputs_, .work = work_});
   }
 
  private:
@@ -230,7 +245,8 @@ Prepared prepare_random(const KernelCall& call) {
   const std::vector<FlatInput> inputs(program.inputs.size(), FlatInput::number);
   const KernelFunction kernel = context.kernel(flat_source(program, inputs, loop_width(context, program)), "flat");
   const std::size_t lane_bytes = dtype_size(lane);
-  const std::int64_t count = call.outputs[0].shape().elements(), per_item = flat_per_item(context, count, call.op.flops_per_element);
+  const std::int64_t count = call.outputs[0].shape().elements(),
+                     per_item = flat_per_item(context, count, call.op.flops_per_element);
   return prepared([=, &context, op = &call.op](const KernelArgs& args) {
     const RandomScalars scalars(*op, args.run_time, lane);
     Launch launch(context, kernel);
@@ -257,6 +273,8 @@ Support ordered_dtypes_supported(const KernelCall& call) {
 }
 
 KernelList elementwise_kernels() { return {{.name = "opencl loop", .supports = supports, .prepare = prepare}}; }
-KernelList random_kernels() { return {{.name = "opencl loop", .supports = random_supports, .prepare = prepare_random}}; }
+KernelList random_kernels() {
+  return {{.name = "opencl loop", .supports = random_supports, .prepare = prepare_random}};
+}
 
 }  // namespace tandem::opencl

@@ -13,9 +13,9 @@ class Epilogue {
   Epilogue();  // of a product alone
   explicit Epilogue(const KernelCall& fused);
 
-  /// The types it loads and stores, before all that follows them, and the macros of the kernel: EPILOGUE(v, at, column, m) is
-  /// what becomes of the m elements v of the product at `at`, which is `column` along its last axis; EPILOGUE_PARAMETERS
-  /// and EPILOGUE_ARGUMENTS follow those of the kernel and of functions that use it.
+  /// The types it loads and stores, before all that follows them, and the macros of the kernel: EPILOGUE(v, at, column,
+  /// m) is what becomes of the m elements v of the product at `at`, which is `column` along its last axis;
+  /// EPILOGUE_PARAMETERS and EPILOGUE_ARGUMENTS follow those of the kernel and of functions that use it.
   const std::string& source() const { return source_; }
   /// The arguments for EPILOGUE_PARAMETERS. `last`: the product is complete with this launch.
   void add(Launch& launch, const KernelArgs& args, bool last) const;
@@ -28,7 +28,8 @@ class Epilogue {
 
 /// Kernels for a fused region whose product one of `products` computes without knowing of what follows; but for those
 /// named in `but`. The rest is a launch of its own.
-Support product_and_rest_supported(const KernelCall& fused, const KernelList& products, std::initializer_list<std::string_view> but);
+Support product_and_rest_supported(const KernelCall& fused, const KernelList& products,
+                                   std::initializer_list<std::string_view> but);
 Prepared prepare_product_and_rest(const KernelCall& fused, const KernelList& products);
 
 }  // namespace tandem::opencl

@@ -10,14 +10,16 @@ std::string vector_of(DType dtype, int width) { return text(lane_type(expr::lane
 
 std::string output_parameters(const expr::Program& program) {
   std::string out;
-  for (std::size_t k = 0; k < program.outputs.size(); ++k) out += text("__global ", slot_of(program.outputs[k].dtype), "_mem* y", k, ", ");
+  for (std::size_t k = 0; k < program.outputs.size(); ++k)
+    out += text("__global ", slot_of(program.outputs[k].dtype), "_mem* y", k, ", ");
   return out;
 }
 
 namespace {
 
-/// The vector that holds sixteen elements in memory, where these are converted by one instruction or none; else nothing. Not bools:
-/// LLVM makes of sixteen at once a load of ones under the mask, which was seen to take ten times as long where no lane is set.
+/// The vector that holds sixteen elements in memory, where these are converted by one instruction or none; else
+/// nothing. Not bools: LLVM makes of sixteen at once a load of ones under the mask, which was seen to take ten times as
+/// long where no lane is set.
 std::string_view sixteen_of(DType dtype) {
   switch (dtype) {
     case DType::f32: return "float16";
@@ -38,7 +40,8 @@ std::string load_of(DType dtype, std::string_view x, std::string_view at, int wi
     return all == lanes ? load : text("convert_", lanes, "(", load, ")");
   }
   const std::string load = text(slot_of(dtype), "_load8(", x, ", ", at);
-  return width == kWidth ? text(load, ")") : text("JOIN(", vector_of(dtype, width), ", ", load, "), ", load, " + ", kWidth, "))");
+  return width == kWidth ? text(load, ")")
+                         : text("JOIN(", vector_of(dtype, width), ", ", load, "), ", load, " + ", kWidth, "))");
 }
 
 namespace {
@@ -57,7 +60,8 @@ bool has_long_lanes(const expr::Program& program) {
 
 std::string formula(const expr::Program& program, int width) {
   if (!uses_index(program)) return statements(program, width);
-  return text("      const ulong8 index = (ulong8)((ulong)(at)) + EIGHT(ulong8, 0, 1, 2, 3, 4, 5, 6, 7);\n", statements(program, width));
+  return text("      const ulong8 index = (ulong8)((ulong)(at)) + EIGHT(ulong8, 0, 1, 2, 3, 4, 5, 6, 7);\n",
+              statements(program, width));
 }
 
 }  // namespace
@@ -70,7 +74,8 @@ std::string compute(const expr::Program& program, int width) {
   std::string out = formula(program, width);
   for (std::size_t k = 0; k < program.outputs.size(); ++k) {
     const DType dtype = program.outputs[k].dtype;
-    const std::string v = text("v", program.outputs[k].node), store = text("      ", slot_of(dtype), "_store8(y", k, ", at");
+    const std::string v = text("v", program.outputs[k].node),
+                      store = text("      ", slot_of(dtype), "_store8(y", k, ", at");
     const std::string_view all = sixteen_of(dtype);
     if (width == kWidth) out += text(store, ", ", v, ");\n");
     else if (all == vector_of(dtype, width)) out += text("      PUT16(", all, ", y", k, " + at, ", v, ");\n");
@@ -84,32 +89,39 @@ std::string compute_part(const expr::Program& program) {
   std::string out = formula(program, kWidth);
   for (std::size_t k = 0; k < program.outputs.size(); ++k) {
     const std::string v = text("v", program.outputs[k].node), d = slot_of(program.outputs[k].dtype);
-    out += text("      if (m == 8) ", d, "_store8(y", k, ", at, ", v, "); else ", d, "_store_part(y", k, ", at, ", v, ", 1, m);\n");
+    out += text("      if (m == 8) ", d, "_store8(y", k, ", at, ", v, "); else ", d, "_store_part(y", k, ", at, ", v,
+                ", 1, m);\n");
   }
   return out;
 }
 
 namespace {
 
-/// The parts of a kernel that runs a formula over the elements from `begin` to `end` of inputs x0, x1, … and outputs y0, y1, …
+/// The parts of a kernel that runs a formula over the elements from `begin` to `end` of inputs x0, x1, … and outputs
+/// y0, y1, …
 struct FlatText {
   std::string parameters, singles, whole, part;
   const int width;
 
-  FlatText(const expr::Program& program, const std::vector<FlatInput>& inputs, int lanes) : width(is_of_bytes(program) ? kBytes : lanes) {
+  FlatText(const expr::Program& program, const std::vector<FlatInput>& inputs, int lanes)
+      : width(is_of_bytes(program) ? kBytes : lanes) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const DType dtype = program.inputs[i];
-      const std::string d = slot_of(dtype), lane(lane_type(expr::lane_of(dtype))), in = text(" in", i, " = "), x = text("x", i);
+      const std::string d = slot_of(dtype), lane(lane_type(expr::lane_of(dtype))), in = text(" in", i, " = "),
+                        x = text("x", i);
       const std::string to_part = text("      const ", vector_of(dtype), in);
       const bool dense = inputs[i] == FlatInput::dense;
-      parameters += inputs[i] == FlatInput::number ? text("const ", lane, " ", x, ", ") : text("__global const ", d, "_mem* ", x, ", ");
+      parameters += inputs[i] == FlatInput::number ? text("const ", lane, " ", x, ", ")
+                                                   : text("__global const ", d, "_mem* ", x, ", ");
       if (inputs[i] == FlatInput::single) singles += text("  const ", lane, " s", i, " = ", d, "_load(", x, ", 0);\n");
       const std::string same = text(inputs[i] == FlatInput::single ? "s" : "x", i);
       if (is_of_bytes(program))
-        whole += text("      const ulong8", in, dense ? text("bools(GET_BYTES(", x, " + at))") : text("(ulong8)((ulong)", same, ")"), ";\n");
+        whole += text("      const ulong8", in,
+                      dense ? text("bools(GET_BYTES(", x, " + at))") : text("(ulong8)((ulong)", same, ")"), ";\n");
       else
-        whole += text("      const ", vector_of(dtype, width), in,
-                      dense ? load_of(dtype, x, "at", width) : text("(", vector_of(dtype, width), ")(", same, ")"), ";\n");
+        whole +=
+            text("      const ", vector_of(dtype, width), in,
+                 dense ? load_of(dtype, x, "at", width) : text("(", vector_of(dtype, width), ")(", same, ")"), ";\n");
       part += dense ? text(to_part, "m == 8 ? ", d, "_load8(", x, ", at) : ", d, "_part(", x, ", at, 1, m, 0);\n")
                     : text(to_part, "(", vector_of(dtype), ")(", same, ");\n");
     }
@@ -126,8 +138,10 @@ struct FlatText {
   }
 
   std::string loop(const expr::Program& program) const {
-    return text("  if (begin >= end) return;\n", singles, "  long at = begin;\n  for (; at + ", width, " <= end; at += ", width, ") {\n", whole,
-                "  }\n  for (; at < end; at += 8) {\n      const int m = (int)min(8l, end - at);\n", part, compute_part(program), "  }\n}\n");
+    return text("  if (begin >= end) return;\n", singles, "  long at = begin;\n  for (; at + ", width,
+                " <= end; at += ", width, ") {\n", whole,
+                "  }\n  for (; at < end; at += 8) {\n      const int m = (int)min(8l, end - at);\n", part,
+                compute_part(program), "  }\n}\n");
   }
 };
 
@@ -164,20 +178,22 @@ std::int64_t flat_per_item(const Context& context, std::int64_t count, double wo
 
 // --- Several such loops in one launch ---
 
-std::string joined_source(const expr::Program& program, const std::vector<FlatInput>& inputs, int width, std::size_t pieces) {
+std::string joined_source(const expr::Program& program, const std::vector<FlatInput>& inputs, int width,
+                          std::size_t pieces) {
   const FlatText flat(program, inputs, width);
   Choice choice;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     choice.add(text("__global const ", slot_of(program.inputs[i]), "_mem"), text("x", i), pieces);
   for (std::size_t k = 0; k < program.outputs.size(); ++k)
     choice.add(text("__global ", slot_of(program.outputs[k].dtype), "_mem"), text("y", k), pieces);
-  return text(head(program), "typedef struct { long per_item; long first[", pieces, "]; long count[", pieces, "]; } Pieces;\n",
-              "KERNEL joined(", choice.parameters, "const Pieces n) {\n",
-              "  const long item = ITEM;\n  int piece = 0;\n"
-              "  for (int p = 1; p < ", pieces, "; ++p) piece += item >= n.first[p];\n",
-              choice.chosen,
-              "  const long begin = (item - n.first[piece]) * n.per_item, end = min(n.count[piece], begin + n.per_item);\n",
-              flat.loop(program));
+  return text(
+      head(program), "typedef struct { long per_item; long first[", pieces, "]; long count[", pieces, "]; } Pieces;\n",
+      "KERNEL joined(", choice.parameters, "const Pieces n) {\n",
+      "  const long item = ITEM;\n  int piece = 0;\n"
+      "  for (int p = 1; p < ",
+      pieces, "; ++p) piece += item >= n.first[p];\n", choice.chosen,
+      "  const long begin = (item - n.first[piece]) * n.per_item, end = min(n.count[piece], begin + n.per_item);\n",
+      flat.loop(program));
 }
 
 namespace {
@@ -185,7 +201,9 @@ namespace {
 class JoinedFlat final : public JoinedKernel {
  public:
   JoinedFlat(Context& context, const std::function<std::string(std::size_t)>& source, JoinedCalls calls)
-      : context_(context), calls_(std::move(calls)), pieces_(calls_.counts.size() <= kMostJoined / 2 ? kMostJoined / 2 : kMostJoined) {
+      : context_(context),
+        calls_(std::move(calls)),
+        pieces_(calls_.counts.size() <= kMostJoined / 2 ? kMostJoined / 2 : kMostJoined) {
     std::int64_t all = 0;
     for (std::int64_t count : calls_.counts) all += count;
     const std::int64_t per_item = flat_per_item(context, all, calls_.work);
@@ -222,7 +240,8 @@ class JoinedFlat final : public JoinedKernel {
 
 }  // namespace
 
-std::unique_ptr<const JoinedKernel> join_flat(Context& context, const std::function<std::string(std::size_t)>& source, JoinedCalls calls) {
+std::unique_ptr<const JoinedKernel> join_flat(Context& context, const std::function<std::string(std::size_t)>& source,
+                                              JoinedCalls calls) {
   return std::make_unique<JoinedFlat>(context, source, std::move(calls));
 }
 

@@ -9,11 +9,12 @@ namespace tandem::opencl {
 
 class Context;
 
-/// How an input reaches the loop: a tensor laid out as the result, one element for all, or a number given with each launch.
+/// How an input reaches the loop: a tensor laid out as the result, one element for all, or a number given with each
+/// launch.
 enum class FlatInput { dense, single, number };
 
-/// Lanes of the vectors in which a loop works off `program`: as many as a register of the device has, where all lanes have
-/// 32 bits. What is left over at the end of a row is worked off in vectors of eight.
+/// Lanes of the vectors in which a loop works off `program`: as many as a register of the device has, where all lanes
+/// have 32 bits. What is left over at the end of a row is worked off in vectors of eight.
 int loop_width(const Context& context, const expr::Program& program);
 /// The vectors of a dtype's lanes.
 std::string vector_of(DType dtype, int width = kWidth);
@@ -37,7 +38,8 @@ constexpr std::size_t kMostJoined = 8;
 constexpr std::size_t kMostJoinedBuffers = 12;  // of each: OpenCL promises room for 1024 bytes of arguments
 
 /// KERNEL joined(pieces × (inputs, outputs), Pieces).
-std::string joined_source(const expr::Program& program, const std::vector<FlatInput>& inputs, int width, std::size_t pieces);
+std::string joined_source(const expr::Program& program, const std::vector<FlatInput>& inputs, int width,
+                          std::size_t pieces);
 
 struct JoinedCalls {
   std::vector<std::int64_t> counts;  // elements of each
@@ -45,6 +47,7 @@ struct JoinedCalls {
   double work;                       // of an element
 };
 /// Updates of variables; `source` gives the text for a number of pieces; few such numbers occur.
-std::unique_ptr<const JoinedKernel> join_flat(Context& context, const std::function<std::string(std::size_t)>& source, JoinedCalls calls);
+std::unique_ptr<const JoinedKernel> join_flat(Context& context, const std::function<std::string(std::size_t)>& source,
+                                              JoinedCalls calls);
 
 }  // namespace tandem::opencl

@@ -104,7 +104,8 @@ KERNEL one_hot(__global const void* indices, const int bytes, __global E* y, con
 
 std::string element_source(std::size_t bytes, std::string_view more, std::string_view body) {
   const char* type = bytes == 1 ? "uchar" : bytes == 2 ? "ushort" : bytes == 4 ? "uint" : "ulong";
-  return text(prelude(false), kForEach, "typedef ", type, " E;\ntypedef ", type, "8 E8;\n#define E8_anywhere ", type, "8_anywhere\n", more, body);
+  return text(prelude(false), kForEach, "typedef ", type, " E;\ntypedef ", type, "8 E8;\n#define E8_anywhere ", type,
+              "8_anywhere\n", more, body);
 }
 
 Prepared prepare_gather(const KernelCall& call) {
@@ -115,8 +116,19 @@ Prepared prepare_gather(const KernelCall& call) {
   const int site = context.error_site("gather");
   const KernelFunction kernel = context.kernel(element_source(dtype_size(call.dtype()), kIndex, kGather), "gather");
   return prepared([=, &context](const KernelArgs& args) {
-    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.inputs[1]).value<cl_int>(g.index == DType::i64).buffer(args.outputs[0])
-        .value(g.blocks()).value(g.outer).value(g.size).value(g.inner).value(g.count).error(site).value(per_item).run(blocks(slices, per_item));
+    Launch(context, kernel)
+        .buffer(args.inputs[0])
+        .buffer(args.inputs[1])
+        .value<cl_int>(g.index == DType::i64)
+        .buffer(args.outputs[0])
+        .value(g.blocks())
+        .value(g.outer)
+        .value(g.size)
+        .value(g.inner)
+        .value(g.count)
+        .error(site)
+        .value(per_item)
+        .run(blocks(slices, per_item));
   });
 }
 
@@ -128,7 +140,8 @@ Prepared prepare_gather_grad(const KernelCall& call) {
   const std::int64_t elements = params.elements(), width = columns_per_item(context, g.inner);
   const int site = context.error_site("gather_grad");
   const KernelFunction kernel = context.kernel(
-      text(prelude(lane == DType::f64), define_dtype("T", call.dtype()), define_dtype("L", lane), kIndex, kGatherGrad), "gather_grad");
+      text(prelude(lane == DType::f64), define_dtype("T", call.dtype()), define_dtype("L", lane), kIndex, kGatherGrad),
+      "gather_grad");
   return prepared([=, &context, filling = Filling(context, lane, elements),
                    narrowing = Narrowing(context, call.dtype(), elements)](const KernelArgs& args) {
     if (elements == 0) return;
@@ -136,8 +149,18 @@ Prepared prepare_gather_grad(const KernelCall& call) {
     const Scratch scratch(context.pool(), narrowing.needed() ? bytes : 0);
     Buffer* sums = narrowing.needed() ? scratch.get() : args.output<Buffer>();
     filling.run(sums, 0);
-    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.inputs[1]).value<cl_int>(g.index == DType::i64).buffer(sums)
-        .value(g.blocks()).value(g.outer).value(g.size).value(g.inner).value(g.count).error(site).value(width)
+    Launch(context, kernel)
+        .buffer(args.inputs[0])
+        .buffer(args.inputs[1])
+        .value<cl_int>(g.index == DType::i64)
+        .buffer(sums)
+        .value(g.blocks())
+        .value(g.outer)
+        .value(g.size)
+        .value(g.inner)
+        .value(g.count)
+        .error(site)
+        .value(width)
         .run(g.blocks() * blocks(g.inner, width));
     if (narrowing.needed()) narrowing.run(sums, args.outputs[0]);
   });
@@ -156,8 +179,17 @@ Prepared prepare_one_hot(const KernelCall& call) {
   return prepared([=, &context](const KernelArgs& args) {
     const auto on = element_bits(dtype, std::bit_cast<double>(args.run_time[0]));
     const auto off = element_bits(dtype, std::bit_cast<double>(args.run_time[1]));
-    Launch(context, kernel).buffer(args.inputs[0]).value(index_bytes).buffer(args.outputs[0]).bytes(on.data(), dtype_size(dtype))
-        .bytes(off.data(), dtype_size(dtype)).value(depth).value(inner).value(outer).value(per_item).run(blocks(outer, per_item));
+    Launch(context, kernel)
+        .buffer(args.inputs[0])
+        .value(index_bytes)
+        .buffer(args.outputs[0])
+        .bytes(on.data(), dtype_size(dtype))
+        .bytes(off.data(), dtype_size(dtype))
+        .value(depth)
+        .value(inner)
+        .value(outer)
+        .value(per_item)
+        .run(blocks(outer, per_item));
   });
 }
 
@@ -172,7 +204,9 @@ KERNEL narrow(__global const L_mem* x, __global T_mem* y, const long count, cons
 }  // namespace
 
 Narrowing::Narrowing(Context& context, DType dtype, std::int64_t elements)
-    : context_(&context), needed_(lane_dtype(dtype) != dtype), elements_(elements) {
+    : context_(&context),
+      needed_(lane_dtype(dtype) != dtype),
+      elements_(elements) {
   if (needed_) kernel_ = context.kernel(narrow_source(dtype), "narrow");
 }
 
@@ -182,7 +216,9 @@ void Narrowing::run(const void* lanes, void* to) const {
 }
 
 KernelList gather_kernels() { return {{.name = "opencl", .prepare = prepare_gather}}; }
-KernelList gather_grad_kernels() { return {{.name = "opencl", .supports = dtypes_supported, .prepare = prepare_gather_grad}}; }
+KernelList gather_grad_kernels() {
+  return {{.name = "opencl", .supports = dtypes_supported, .prepare = prepare_gather_grad}};
+}
 KernelList one_hot_kernels() { return {{.name = "opencl", .prepare = prepare_one_hot}}; }
 
 }  // namespace tandem::opencl

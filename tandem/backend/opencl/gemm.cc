@@ -244,22 +244,33 @@ static void put_part(__global C_mem* c, long to, long n, long column, int rows, 
 
 }  // namespace
 
-int tile_lanes(const Context& context, DType dtype) { return dtype_size(lane_dtype(dtype)) == 4 ? context.traits().lanes() : kWidth; }
+int tile_lanes(const Context& context, DType dtype) {
+  return dtype_size(lane_dtype(dtype)) == 4 ? context.traits().lanes() : kWidth;
+}
 
-std::string tile_text(int lanes, int rows) { return text("#define TILE_ROWS ", rows, "\n#define TILE_LANES ", lanes, "\n#define TILE_VECTOR P", lanes, "\n", kTileText); }
+std::string tile_text(int lanes, int rows) {
+  return text("#define TILE_ROWS ", rows, "\n#define TILE_LANES ", lanes, "\n#define TILE_VECTOR P", lanes, "\n",
+              kTileText);
+}
 
 std::size_t packed_bytes(DType dtype) { return dtype_size(lane_dtype(dtype)); }
 
 std::string gemm_prelude(DType dtype, DType result) {
   const DType lane = lane_dtype(dtype);
   // Integers wrap, which only unsigned ones do by the language.
-  const std::string p = lane == DType::i32 ? "uint" : lane == DType::i64 ? "ulong" : lane == DType::f64 ? "double" : "float";
+  const std::string p = lane == DType::i32   ? "uint"
+                        : lane == DType::i64 ? "ulong"
+                        : lane == DType::f64 ? "double"
+                                             : "float";
   std::string of_results;
   if (result != dtype) of_results = define_dtype("C", result);
-  else for (const char* name : {"mem", "load8", "part", "store8", "store_part"}) of_results += text("#define C_", name, " T_", name, "\n");
+  else
+    for (const char* name : {"mem", "load8", "part", "store8", "store_part"})
+      of_results += text("#define C_", name, " T_", name, "\n");
   of_results += text("#define C_IS_LANES ", result == lane ? 1 : 0, "\n");
-  return text(prelude(lane == DType::f64), define_dtype("T", dtype), of_results, "typedef ", p, " P;\ntypedef ", p, "8 P8;\ntypedef ", p, "16 P16;\n#define P8_anywhere ", p,
-              "8_anywhere\n#define P16_anywhere ", p, "16_anywhere\n#define AS_P8 as_", p, "8\n#define AS_T8 as_", lane_type(expr::lane_of(dtype)), "8\n",
+  return text(prelude(lane == DType::f64), define_dtype("T", dtype), of_results, "typedef ", p, " P;\ntypedef ", p,
+              "8 P8;\ntypedef ", p, "16 P16;\n#define P8_anywhere ", p, "8_anywhere\n#define P16_anywhere ", p,
+              "16_anywhere\n#define AS_P8 as_", p, "8\n#define AS_T8 as_", lane_type(expr::lane_of(dtype)), "8\n",
               is_floating(lane) ? "#define MAD(a, b, c) fma(a, b, c)\n" : "#define MAD(a, b, c) ((a) * (b) + (c))\n");
 }
 
@@ -272,24 +283,48 @@ Gemm::Gemm(Context& context, DType dtype, Epilogue epilogue)
       epilogue_(std::move(epilogue)),
       pack_a_(context.kernel(packing_source(dtype), "pack_a")),
       pack_b_(context.kernel(packing_source(dtype), "pack_b")),
-      multiply_(context.kernel(text(gemm_prelude(dtype), epilogue_.source(), tile_text(lanes_), kBatchText, kMultiply), "multiply")) {
+      multiply_(context.kernel(text(gemm_prelude(dtype), epilogue_.source(), tile_text(lanes_), kBatchText, kMultiply),
+                               "multiply")) {
   constexpr std::int64_t kNothing = 0;
   for (const KernelFunction& pack : {pack_a_, pack_b_})
     context.warm(pack, [&](Launch& launch) {
-      launch.buffer(&context.error_words()).value(kNothing).value(kNothing).value(kNothing).value(kNothing).buffer(&context.error_words()).value(kNothing).value(kNothing);
+      launch.buffer(&context.error_words())
+          .value(kNothing)
+          .value(kNothing)
+          .value(kNothing)
+          .value(kNothing)
+          .buffer(&context.error_words())
+          .value(kNothing)
+          .value(kNothing);
     });
 }
 
 void Gemm::pack_a(const Matrix& a, std::int64_t m, std::int64_t depth, void* panels, std::int64_t count,
                   std::int64_t matrix_stride) const {
-  Launch(*context_, pack_a_).buffer(a.buffer).value(a.offset).value(a.row_stride).value(a.column_stride).value(matrix_stride)
-      .buffer(panels).value(m).value(depth).run(blocks(m, kTileRows), count);
+  Launch(*context_, pack_a_)
+      .buffer(a.buffer)
+      .value(a.offset)
+      .value(a.row_stride)
+      .value(a.column_stride)
+      .value(matrix_stride)
+      .buffer(panels)
+      .value(m)
+      .value(depth)
+      .run(blocks(m, kTileRows), count);
 }
 
-void launch_pack_b(Context& context, const KernelFunction& pack_b, const Matrix& b, std::int64_t depth, std::int64_t n, void* panels,
-                   std::int64_t count, std::int64_t matrix_stride) {
-  Launch(context, pack_b).buffer(b.buffer).value(b.offset).value(b.row_stride).value(b.column_stride).value(matrix_stride)
-      .buffer(panels).value(depth).value(n).run(blocks(n, kPanelColumns), count);
+void launch_pack_b(Context& context, const KernelFunction& pack_b, const Matrix& b, std::int64_t depth, std::int64_t n,
+                   void* panels, std::int64_t count, std::int64_t matrix_stride) {
+  Launch(context, pack_b)
+      .buffer(b.buffer)
+      .value(b.offset)
+      .value(b.row_stride)
+      .value(b.column_stride)
+      .value(matrix_stride)
+      .buffer(panels)
+      .value(depth)
+      .value(n)
+      .run(blocks(n, kPanelColumns), count);
 }
 
 void Gemm::pack_b(const Matrix& b, std::int64_t depth, std::int64_t n, void* panels, std::int64_t count,
@@ -303,7 +338,8 @@ struct Gemm::Product {
   std::array<std::int64_t, 3 * kMaxRank + 1> batch;
 };
 
-void Gemm::launch(const void* a, const void* b, void* c, const Product& product, std::int64_t results, bool last, const KernelArgs& args) const {
+void Gemm::launch(const void* a, const void* b, void* c, const Product& product, std::int64_t results, bool last,
+                  const KernelArgs& args) const {
   Launch launch(*context_, multiply_);
   launch.buffer(a).buffer(b).buffer(c).value(product);
   epilogue_.add(launch, args, last);
@@ -313,28 +349,57 @@ void Gemm::launch(const void* a, const void* b, void* c, const Product& product,
 void Gemm::multiply(const void* a, const void* b, void* c, std::int64_t offset, std::int64_t m, std::int64_t n,
                     std::int64_t depth, const Batch& batch, bool add, const KernelArgs& args) const {
   // Sums that would be rounded to 16 bits between blocks are made in one go.
-  const std::int64_t block = packed_bytes(dtype_) == dtype_size(dtype_) ? kDepthBlock : std::max<std::int64_t>(depth, 1);
+  const std::int64_t block =
+      packed_bytes(dtype_) == dtype_size(dtype_) ? kDepthBlock : std::max<std::int64_t>(depth, 1);
   for (std::int64_t k = 0; k == 0 || k < depth; k += block)
-    launch(a, b, c, {.reading = 0, .offset = offset, .m = m, .n = n, .depth = depth, .k_begin = k, .k_end = std::min(depth, k + block), .add = add || k > 0, .batch = batch.words},
+    launch(a, b, c,
+           {.reading = 0,
+            .offset = offset,
+            .m = m,
+            .n = n,
+            .depth = depth,
+            .k_begin = k,
+            .k_end = std::min(depth, k + block),
+            .add = add || k > 0,
+            .batch = batch.words},
            batch.count, k + block >= depth, args);
 }
 
-void Gemm::multiply_narrow(const Matrix& a, const Matrix& b, std::int64_t b_count, void* c, const std::array<std::int64_t, 3>& mnk,
-                           const Batch& batch, const KernelArgs& args) const {
+void Gemm::multiply_narrow(const Matrix& a, const Matrix& b, std::int64_t b_count, void* c,
+                           const std::array<std::int64_t, 3>& mnk, const Batch& batch, const KernelArgs& args) const {
   const auto [m, n, depth] = mnk;
-  const Scratch packed(context_->pool(), static_cast<std::size_t>(b_count * packed_elements(n, depth, kPanelColumns)) * packed_bytes(dtype_));
+  const Scratch packed(context_->pool(), static_cast<std::size_t>(b_count * packed_elements(n, depth, kPanelColumns)) *
+                                             packed_bytes(dtype_));
   pack_b(b, depth, n, packed.get(), b_count, depth * n);
   for (std::int64_t k = 0; k < depth; k += kNarrowDepthBlock)
     launch(a.buffer, packed.get(), c,
-           {.reading = 1, .a_line = a.row_stride, .a_step = a.column_stride, .m = m, .n = n, .depth = depth, .k_begin = k, .k_end = std::min(depth, k + kNarrowDepthBlock), .add = k > 0, .batch = batch.words},
+           {.reading = 1,
+            .a_line = a.row_stride,
+            .a_step = a.column_stride,
+            .m = m,
+            .n = n,
+            .depth = depth,
+            .k_begin = k,
+            .k_end = std::min(depth, k + kNarrowDepthBlock),
+            .add = k > 0,
+            .batch = batch.words},
            batch.count, k + kNarrowDepthBlock >= depth, args);
 }
 
-void Gemm::multiply_in_place(const Matrix& a, const Matrix& b, void* c, const std::array<std::int64_t, 3>& mnk, const Batch& batch,
-                             const KernelArgs& args) const {
+void Gemm::multiply_in_place(const Matrix& a, const Matrix& b, void* c, const std::array<std::int64_t, 3>& mnk,
+                             const Batch& batch, const KernelArgs& args) const {
   const auto [m, n, depth] = mnk;
   launch(a.buffer, b.buffer, c,
-         {.reading = 2, .a_line = a.row_stride, .a_step = a.column_stride, .b_line = b.row_stride, .m = m, .n = n, .depth = depth, .k_end = depth, .batch = batch.words}, batch.count, true, args);
+         {.reading = 2,
+          .a_line = a.row_stride,
+          .a_step = a.column_stride,
+          .b_line = b.row_stride,
+          .m = m,
+          .n = n,
+          .depth = depth,
+          .k_end = depth,
+          .batch = batch.words},
+         batch.count, true, args);
 }
 
 }  // namespace tandem::opencl

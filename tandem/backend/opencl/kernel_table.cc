@@ -14,9 +14,12 @@ KernelTable kernel_table() {
   KernelTable table;
   add_array_kernels(table);
   for (const OpDef* op : linalg_ops())
-    table.set(*op, {{.name = "none", .supports = [](const KernelCall&) {
-                       return no("factorisations go step after step and are done by LAPACK on the CPU; there is no LAPACK for OpenCL");
-                     }}});
+    table.set(
+        *op,
+        {{.name = "none", .supports = [](const KernelCall&) {
+            return no(
+                "factorisations go step after step and are done by LAPACK on the CPU; there is no LAPACK for OpenCL");
+          }}});
   for (const OpDef* op : op_list())
     if (op->scalar) table.set(*op, elementwise_kernels());
   table.set(fused_elementwise_op, elementwise_kernels());
@@ -24,7 +27,8 @@ KernelTable kernel_table() {
   for (const OpDef* op : {&reduce_sum_op, &reduce_mean_op, &reduce_max_op}) table.set(*op, reduction_kernels());
   for (const OpDef* op : {&softmax_op, &log_softmax_op}) table.set(*op, softmax_kernels());
   for (const OpDef* op : {&softmax_grad_op, &log_softmax_grad_op}) table.set(*op, softmax_grad_kernels());
-  for (const OpDef* op : {&sparse_softmax_cross_entropy_op, &sparse_softmax_cross_entropy_grad_op, &softmax_cross_entropy_op, &softmax_cross_entropy_grad_op})
+  for (const OpDef* op : {&sparse_softmax_cross_entropy_op, &sparse_softmax_cross_entropy_grad_op,
+                          &softmax_cross_entropy_op, &softmax_cross_entropy_grad_op})
     table.set(*op, cross_entropy_kernels());
   for (const OpDef* op : {&random_normal_op, &random_uniform_op}) table.set(*op, random_kernels());
   table.set(argmax_op, argmax_kernels());

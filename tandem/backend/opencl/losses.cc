@@ -35,7 +35,9 @@ void Losses::add(const std::vector<Command>& failed, ErrorCode code, std::string
 }
 
 bool Losses::has(const Uses& uses) const {
-  return std::ranges::any_of(lost_, [&](const Lost& lost) { return lost.commands.contains({uses.written}) || lost.commands.contains({uses.uploaded, true}); });
+  return std::ranges::any_of(lost_, [&](const Lost& lost) {
+    return lost.commands.contains({uses.written}) || lost.commands.contains({uses.uploaded, true});
+  });
 }
 
 void Losses::throw_if_lost(Command command) {
@@ -47,7 +49,8 @@ void Losses::throw_if_lost(Command command) {
 }
 
 void Losses::throw_if_lost(const Uses& uses) {
-  if (lost_.empty()) [[likely]] return;
+  if (lost_.empty()) [[likely]]
+    return;
   throw_if_lost(Command{uses.written});
   throw_if_lost(Command{uses.uploaded, true});
 }

@@ -1,5 +1,5 @@
-// What was lost on a device: a failure is told to whoever needs what the failed command should have left, directly or by way of
-// others, and to nobody else.
+// What was lost on a device: a failure is told to whoever needs what the failed command should have left, directly or
+// by way of others, and to nobody else.
 #pragma once
 #include <cstddef>
 #include <cstdint>

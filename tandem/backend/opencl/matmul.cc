@@ -1,5 +1,6 @@
-// Matrix products: leading axes broadcast, transposes vanish in the packing. Two families, by what the device is: CLBlast
-// for GPUs, tiles of our own for CPU-type devices, which read small and narrow matrices where they lie and pack others.
+// Matrix products: leading axes broadcast, transposes vanish in the packing. Two families, by what the device is:
+// CLBlast for GPUs, tiles of our own for CPU-type devices, which read small and narrow matrices where they lie and pack
+// others.
 #include "tandem/backend/opencl/clblast.h"
 #include "tandem/backend/opencl/gemm.h"
 
@@ -23,7 +24,8 @@ struct Side {
   std::int64_t size() const { return rows * columns; }
 };
 
-/// How many matrices of `operand` lie between neighbours along each leading axis of the result; 0 where it is broadcast.
+/// How many matrices of `operand` lie between neighbours along each leading axis of the result; 0 where it is
+/// broadcast.
 void batch_strides(const Operand& operand, const Shape& out, std::int64_t* strides) {
   const int extra = out.rank() - operand.shape().rank();
   std::int64_t stride = 1;
@@ -53,7 +55,9 @@ struct Product {
   Batch batch;
 
   explicit Product(const KernelCall& call)
-      : a(call.inputs[0], call.attr().boolean("transpose_a")), b(call.inputs[1], call.attr().boolean("transpose_b")), batch(batch_of(call)) {}
+      : a(call.inputs[0], call.attr().boolean("transpose_a")),
+        b(call.inputs[1], call.attr().boolean("transpose_b")),
+        batch(batch_of(call)) {}
   std::array<std::int64_t, 3> mnk() const { return {a.rows, b.columns, a.columns}; }
   Matrix left(const KernelArgs& args) const { return {args.inputs[0], 0, a.row_stride, a.column_stride}; }
   Matrix right(const KernelArgs& args) const { return {args.inputs[1], 0, b.row_stride, b.column_stride}; }
@@ -96,7 +100,8 @@ constexpr std::int64_t kSmallBytes = 64 * 1024;
 
 Support direct_supported(const KernelCall& call) {
   if (Support dtypes = dtypes_supported(call); !dtypes) return dtypes;
-  const Side a(call.inputs[0], call.attr().boolean("transpose_a")), b(call.inputs[1], call.attr().boolean("transpose_b"));
+  const Side a(call.inputs[0], call.attr().boolean("transpose_a")),
+      b(call.inputs[1], call.attr().boolean("transpose_b"));
   if (b.column_stride != 1) return no("the columns of the right side are not neighbours");
   const bool small = b.size() * static_cast<std::int64_t>(dtype_size(call.dtype())) <= kSmallBytes;
   if (a.rows > kFewRows && !small) return no("packing pays for so many rows");
@@ -110,7 +115,8 @@ class DirectMatmul final : public PreparedKernel {
         product_(call) {}
 
   void run(const KernelArgs& args) const override {
-    gemm_.multiply_in_place(product_.left(args), product_.right(args), args.outputs[0], product_.mnk(), product_.batch, args);
+    gemm_.multiply_in_place(product_.left(args), product_.right(args), args.outputs[0], product_.mnk(), product_.batch,
+                            args);
   }
 
  private:
@@ -125,7 +131,8 @@ constexpr std::int64_t kManyElements = 64 * 1024;
 
 Support narrow_supported(const KernelCall& call) {
   if (Support dtypes = dtypes_supported(call); !dtypes) return dtypes;
-  const Side a(call.inputs[0], call.attr().boolean("transpose_a")), b(call.inputs[1], call.attr().boolean("transpose_b"));
+  const Side a(call.inputs[0], call.attr().boolean("transpose_a")),
+      b(call.inputs[1], call.attr().boolean("transpose_b"));
   if (b.columns > kPanelColumns) return no("the right side has more than ", kPanelColumns, " columns");
   // Sums of 16 bits would be rounded between blocks.
   if (packed_bytes(call.dtype()) != dtype_size(call.dtype())) return no(call.dtype(), " is widened when it is packed");
@@ -140,7 +147,8 @@ class NarrowMatmul final : public PreparedKernel {
         product_(call) {}
 
   void run(const KernelArgs& args) const override {
-    gemm_.multiply_narrow(product_.left(args), product_.right(args), product_.b.count, args.outputs[0], product_.mnk(), product_.batch, args);
+    gemm_.multiply_narrow(product_.left(args), product_.right(args), product_.b.count, args.outputs[0], product_.mnk(),
+                          product_.batch, args);
   }
 
  private:
@@ -196,25 +204,28 @@ class ClblastMatmul final : public PreparedKernel {
 template <class Matmul, Support (*supported)(const KernelCall&)>
 Kernel with_epilogue(std::string_view name) {
   return {.name = name,
-          .supports = [](const KernelCall& call) {
-            const Support rest = dtypes_supported(call);
-            return rest ? supported(ProductCall(call).call()) : rest;
-          },
-          .prepare = [](const KernelCall& call) -> Prepared { return std::make_unique<Matmul>(ProductCall(call).call(), Epilogue(call)); }};
+          .supports =
+              [](const KernelCall& call) {
+                const Support rest = dtypes_supported(call);
+                return rest ? supported(ProductCall(call).call()) : rest;
+              },
+          .prepare = [](const KernelCall& call) -> Prepared {
+            return std::make_unique<Matmul>(ProductCall(call).call(), Epilogue(call));
+          }};
 }
 
 }  // namespace
 
 KernelList matmul_kernels() {
-  return {{.name = "opencl CLBlast", .supports = clblast_supported, .prepare = [](const KernelCall& call) -> Prepared {
-             return std::make_unique<ClblastMatmul>(call);
-           }},
-          {.name = "opencl narrow", .supports = narrow_supported, .prepare = [](const KernelCall& call) -> Prepared {
-             return std::make_unique<NarrowMatmul>(call);
-           }},
-          {.name = "opencl direct", .supports = direct_supported, .prepare = [](const KernelCall& call) -> Prepared {
-             return std::make_unique<DirectMatmul>(call);
-           }},
+  return {{.name = "opencl CLBlast",
+           .supports = clblast_supported,
+           .prepare = [](const KernelCall& call) -> Prepared { return std::make_unique<ClblastMatmul>(call); }},
+          {.name = "opencl narrow",
+           .supports = narrow_supported,
+           .prepare = [](const KernelCall& call) -> Prepared { return std::make_unique<NarrowMatmul>(call); }},
+          {.name = "opencl direct",
+           .supports = direct_supported,
+           .prepare = [](const KernelCall& call) -> Prepared { return std::make_unique<DirectMatmul>(call); }},
           {.name = "opencl packed", .supports = dtypes_supported, .prepare = [](const KernelCall& call) -> Prepared {
              return std::make_unique<MatmulKernel>(call);
            }}};
@@ -222,9 +233,11 @@ KernelList matmul_kernels() {
 
 KernelList fused_matmul_kernels() {
   return {{.name = "product, then loop",
-           .supports = [](const KernelCall& call) {
-             return product_and_rest_supported(call, matmul_kernels(), {"opencl narrow", "opencl direct", "opencl packed"});
-           },
+           .supports =
+               [](const KernelCall& call) {
+                 return product_and_rest_supported(call, matmul_kernels(),
+                                                   {"opencl narrow", "opencl direct", "opencl packed"});
+               },
            .prepare = [](const KernelCall& call) { return prepare_product_and_rest(call, matmul_kernels()); }},
           with_epilogue<NarrowMatmul, narrow_supported>("opencl narrow"),
           with_epilogue<DirectMatmul, direct_supported>("opencl direct"),

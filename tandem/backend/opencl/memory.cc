@@ -18,7 +18,8 @@ std::size_t size_class(std::size_t bytes, std::size_t alignment) {
   return std::max((bytes + step - 1) / step * step, alignment);
 }
 
-constexpr std::size_t kLeastChunk = std::size_t{256} << 10, kMostChunk = std::size_t{16} << 20, kLargePage = std::size_t{2} << 20;
+constexpr std::size_t kLeastChunk = std::size_t{256} << 10, kMostChunk = std::size_t{16} << 20,
+                      kLargePage = std::size_t{2} << 20;
 
 /// Bytes in large pages; null when they are fewer than a page has, or when there are none left.
 void* take_large_pages(std::size_t bytes) {
@@ -32,7 +33,10 @@ void* take_large_pages(std::size_t bytes) {
 }  // namespace
 
 BufferPool::BufferPool(cl_context context, const Health& health, const PoolOptions& options)
-    : context_(context), health_(health), options_(options), stats_{.limit = options.limit} {
+    : context_(context),
+      health_(health),
+      options_(options),
+      stats_{.limit = options.limit} {
   options_.limit = options.limit / options.alignment * options.alignment;
   chunk_bytes_ = std::min(std::clamp(options_.limit / 64, kLeastChunk, kMostChunk), options_.limit);
   chunk_bytes_ = chunk_bytes_ / options.alignment * options.alignment;
@@ -62,8 +66,8 @@ Buffer* BufferPool::try_share(void* host, std::size_t bytes) {
   cl_int status = fault(Fault::opencl_alloc) ? CL_MEM_OBJECT_ALLOCATION_FAILURE : CL_SUCCESS;
   MemoryHandle memory;
   if (status == CL_SUCCESS)
-    memory = MemoryHandle(clCreateBuffer(context_, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, std::max<std::size_t>(bytes, 1), host,
-                                         &status));
+    memory = MemoryHandle(clCreateBuffer(context_, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
+                                         std::max<std::size_t>(bytes, 1), host, &status));
   if (is_out_of_memory(status)) return nullptr;
   health_.check(status, "sharing memory with the host");
   shared_ += bytes;
@@ -84,13 +88,15 @@ void BufferPool::free(Buffer* buffer) noexcept {
 }
 
 Buffer* BufferPool::slice(Buffer& whole, std::size_t offset, std::size_t bytes) {
-  TANDEM_CHECK(!whole.whole && offset % options_.alignment == 0 && offset + bytes <= whole.bytes, "slice ", offset, "+", bytes);
+  TANDEM_CHECK(!whole.whole && offset % options_.alignment == 0 && offset + bytes <= whole.bytes, "slice ", offset, "+",
+               bytes);
   const cl_buffer_region part{whole.offset + offset, std::max<std::size_t>(bytes, 1)};
   cl_int status = CL_SUCCESS;
   MemoryHandle memory(clCreateSubBuffer(whole.chunk ? whole.chunk->memory.get() : whole.memory.get(), CL_MEM_READ_WRITE,
                                         CL_BUFFER_CREATE_TYPE_REGION, &part, &status));
   health_.check(status, "making a part of a buffer");
-  return new Buffer{.memory = std::move(memory), .bytes = bytes, .chunk = whole.chunk, .offset = part.origin, .whole = &whole};
+  return new Buffer{
+      .memory = std::move(memory), .bytes = bytes, .chunk = whole.chunk, .offset = part.origin, .whole = &whole};
 }
 
 MemoryStats BufferPool::stats() const {
@@ -138,7 +144,8 @@ Buffer* BufferPool::cut(std::size_t size) {
     best->region.give(piece.offset, size, piece.uses);
     health_.check(status, "making a part of a buffer");
   }
-  return new Buffer{.memory = std::move(memory), .bytes = size, .chunk = best, .offset = piece.offset, .used_by = piece.uses};
+  return new Buffer{
+      .memory = std::move(memory), .bytes = size, .chunk = best, .offset = piece.offset, .used_by = piece.uses};
 }
 
 Buffer* BufferPool::obtain(std::size_t size) {

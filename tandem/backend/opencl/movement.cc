@@ -17,10 +17,11 @@ std::string_view bits_type(std::size_t bytes) {
   return bytes == 1 ? "uchar" : bytes == 2 ? "ushort" : bytes == 4 ? "uint" : "ulong";
 }
 
-/// Rows side by side in both operands are copied in vectors, and so are reversed ones and every second element; another stride
-/// takes one element at a time.
+/// Rows side by side in both operands are copied in vectors, and so are reversed ones and every second element; another
+/// stride takes one element at a time.
 std::string copy_source(std::size_t bytes) {
-  return text(prelude(false), nest_source(2), "typedef ", bits_type(bytes), " E;\ntypedef ", bits_type(bytes), "8 E8;\n#define E8_anywhere ", bits_type(bytes), "8_anywhere\n", R"(
+  return text(prelude(false), nest_source(2), "typedef ", bits_type(bytes), " E;\ntypedef ", bits_type(bytes),
+              "8 E8;\n#define E8_anywhere ", bits_type(bytes), "8_anywhere\n", R"(
 KERNEL copy(const Nest n, __global const E* x, const long x_offset, __global E* y, const long y_offset) {
   ITEM_ROWS {
     ROW_OFFSETS
@@ -58,8 +59,8 @@ KERNEL copy(const Nest n, __global const E* x, const long x_offset, __global E* 
 }
 
 /// The axis along which elements lie side by side where they come from, when that is another than where they go to:
-/// then a tile of both axes is turned at a time, so that whole cache lines are read and written. -1 when none, or when one of them has
-/// less than `least` elements.
+/// then a tile of both axes is turned at a time, so that whole cache lines are read and written. -1 when none, or when
+/// one of them has less than `least` elements.
 int turned_axis(const Axes& axes, std::int64_t least) {
   const std::size_t inner = axes.sizes.size() - 1;
   if (axes.strides[1][inner] != 1 || axes.strides[0][inner] <= 1 || axes.sizes[inner] < least) return -1;
@@ -81,8 +82,10 @@ Tiles make_tiles(const Context& context, const Axes& axes, std::size_t turned) {
   Tiles t;
   for (std::size_t d = 0; d < inner; ++d)
     if (d != turned) t.batch *= axes.sizes[d];
-  const std::int64_t per_item = std::clamp<std::int64_t>(context.elements_per_item(tiles * t.batch, kTileElements), 1, std::max<std::int64_t>(tiles, 1));
-  t.words = {axes.sizes[turned], axes.sizes[inner], axes.strides[1][turned], axes.strides[0][inner], per_item, static_cast<std::int64_t>(inner) - 1};
+  const std::int64_t per_item = std::clamp<std::int64_t>(context.elements_per_item(tiles * t.batch, kTileElements), 1,
+                                                         std::max<std::int64_t>(tiles, 1));
+  t.words = {axes.sizes[turned],     axes.sizes[inner], axes.strides[1][turned],
+             axes.strides[0][inner], per_item,          static_cast<std::int64_t>(inner) - 1};
   t.items = blocks(tiles, per_item);
   for (const std::vector<std::int64_t>* values : {&axes.sizes, &axes.strides[0], &axes.strides[1]}) {
     std::size_t count = 0;
@@ -98,7 +101,8 @@ Tiles make_tiles(const Context& context, const Axes& axes, std::size_t turned) {
 
 std::string tiles_source(std::size_t bytes) {
   const std::string_view type = bits_type(bytes);
-  return text(prelude(false), "typedef ", type, " E;\ntypedef E T_mem;\ntypedef E P;\ntypedef ", type, "8 P8;\n#define P8_anywhere ", type,
+  return text(prelude(false), "typedef ", type, " E;\ntypedef E T_mem;\ntypedef E P;\ntypedef ", type,
+              "8 P8;\n#define P8_anywhere ", type,
               "8_anywhere\n#define T_load8(x, i) GET8(P8, (x) + (i))\n#define AS_P8(v) (v)\n", kTurnText, R"(
 // Axis 0 lies side by side in x, axis 1 in y; the other axes count the batch.
 typedef struct { long n0, n1, y0, x1, per_item, rank; long size[6], x[6], y[6]; } Tiles;
@@ -132,7 +136,8 @@ KERNEL copy_tiles(const Tiles n, __global const E* x, const long x_offset, __glo
 )");
 }
 
-/// Elements of any size: `same` has as many of them as eight bytes hold. 64 bytes at a time, which PoCL's processor stores as one.
+/// Elements of any size: `same` has as many of them as eight bytes hold. 64 bytes at a time, which PoCL's processor
+/// stores as one.
 std::string fill_source() {
   return text(prelude(false), R"(
 KERNEL fill(__global uchar* y, const ulong same, const long bytes, const long per_item) {
@@ -154,7 +159,8 @@ Prepared prepare_transpose(const KernelCall& call) {
   const auto perm = call.attr().ints("perm");
   Strides from{};
   for (int i = 0; i < out.rank(); ++i) {
-    const int axis = perm.empty() ? out.rank() - 1 - i : normalize_axis("transpose", perm[static_cast<std::size_t>(i)], out.rank());
+    const int axis =
+        perm.empty() ? out.rank() - 1 - i : normalize_axis("transpose", perm[static_cast<std::size_t>(i)], out.rank());
     from[static_cast<std::size_t>(i)] = call.inputs[0].strides[static_cast<std::size_t>(axis)];
   }
   return prepared([copy = make_copy(call, out, from, call.outputs[0].strides)](const KernelArgs& args) {
@@ -171,7 +177,8 @@ Prepared prepare_broadcast(const KernelCall& call) {
 }
 
 Prepared prepare_concat(const KernelCall& call) {
-  const auto axis = static_cast<std::size_t>(normalize_axis("concat", call.attr().integer("axis"), call.shape().rank()));
+  const auto axis =
+      static_cast<std::size_t>(normalize_axis("concat", call.attr().integer("axis"), call.shape().rank()));
   const Strides out = call.outputs[0].strides;
   struct Part {
     StridedCopy copy;
@@ -184,7 +191,8 @@ Prepared prepare_concat(const KernelCall& call) {
     begin += input.shape()[static_cast<int>(axis)];
   }
   return prepared([parts = std::move(parts)](const KernelArgs& args) {
-    for (std::size_t i = 0; i < parts.size(); ++i) parts[i].copy.run(args.inputs[i], 0, args.outputs[0], parts[i].offset);
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      parts[i].copy.run(args.inputs[i], 0, args.outputs[0], parts[i].offset);
   });
 }
 
@@ -197,7 +205,8 @@ Prepared prepare_slice(const KernelCall& call) {
     for (int i = 0; i < in.rank(); ++i) {
       const std::int64_t at = begin[static_cast<std::size_t>(i)];
       if (at < 0 || at > in[i] - out[i])
-        fail(ErrorCode::index_out_of_range, "slice: ", out[i], " elements from ", at, " in axis ", i, " are outside ", in);
+        fail(ErrorCode::index_out_of_range, "slice: ", out[i], " elements from ", at, " in axis ", i, " are outside ",
+             in);
       offset += at * from[static_cast<std::size_t>(i)];
     }
     copy.run(args.inputs[0], offset, args.outputs[0], 0);
@@ -210,9 +219,11 @@ Prepared prepare_pad(const KernelCall& call) {
   const Strides to = call.outputs[0].strides;
   const auto paddings = call.attr().ints("paddings");
   std::int64_t offset = 0;
-  for (int i = 0; i < in.rank(); ++i) offset += paddings[static_cast<std::size_t>(2 * i)] * to[static_cast<std::size_t>(i)];
+  for (int i = 0; i < in.rank(); ++i)
+    offset += paddings[static_cast<std::size_t>(2 * i)] * to[static_cast<std::size_t>(i)];
   const TensorSpec spec = call.outputs[0].spec;
-  return prepared([=, fill = Filling(context, spec), copy = make_copy(call, in, call.inputs[0].strides, to)](const KernelArgs& args) {
+  return prepared([=, fill = Filling(context, spec),
+                   copy = make_copy(call, in, call.inputs[0].strides, to)](const KernelArgs& args) {
     fill.run(args.outputs[0], std::bit_cast<double>(args.run_time[0]));
     copy.run(args.inputs[0], 0, args.outputs[0], offset);
   });
@@ -261,7 +272,8 @@ Prepared prepare_fill(const KernelCall& call) {
 /// Floats as TensorFlow makes them: start + i * delta in double, rounded once.
 std::string range_source(DType dtype) {
   const bool floating = is_floating(dtype);
-  return text(prelude(floating), kForEach, define_dtype("Y", dtype), "typedef ", floating ? "double" : "long", " N;\n", R"(
+  return text(prelude(floating), kForEach, define_dtype("Y", dtype), "typedef ", floating ? "double" : "long", " N;\n",
+              R"(
 KERNEL range(__global Y_mem* y, const N start, const N delta, const long count, const long per_item) {
   FOR_EACH(i, count, per_item) Y_store(y, i, (Y_lane)(start + (N)i * delta));
 }
@@ -310,7 +322,12 @@ Prepared prepare_range_in_pairs(const KernelCall& call) {
   const KernelFunction kernel = context.kernel(range_source_in_pairs(call.outputs[0].dtype()), "range");
   return prepared([=, &context](const KernelArgs& args) {
     const FloatPair start(std::bit_cast<double>(args.run_time[0])), delta(std::bit_cast<double>(args.run_time[1]));
-    Launch(context, kernel).buffer(args.outputs[0]).value(start).value(delta).value(count).value(per_item)
+    Launch(context, kernel)
+        .buffer(args.outputs[0])
+        .value(start)
+        .value(delta)
+        .value(count)
+        .value(per_item)
         .run(blocks(count, per_item));
   });
 }
@@ -322,7 +339,8 @@ Support range_supports(const KernelCall& call) {
 
 Support pairs_support(const KernelCall& call) {
   const DType dtype = call.outputs[0].dtype();
-  return !is_floating(dtype) || dtype == DType::f64 ? no("pairs of floats stand for float32 and less, got ", dtype) : yes();
+  return !is_floating(dtype) || dtype == DType::f64 ? no("pairs of floats stand for float32 and less, got ", dtype)
+                                                    : yes();
 }
 
 Prepared prepare_range(const KernelCall& call) {
@@ -366,8 +384,11 @@ StridedCopy::StridedCopy(Context& context, std::size_t element_bytes, const Axes
   std::vector<std::int64_t>& other = in_tiles ? nest.words : tiles.words;
   other[0] = 0;  // no rows
   context.warm(in_tiles ? copy : copy_tiles, [&](Launch& launch) {
-    launch.bytes(other.data(), other.size() * sizeof(std::int64_t)).buffer(&context.error_words()).value(std::int64_t{0})
-        .buffer(&context.error_words()).value(std::int64_t{0});
+    launch.bytes(other.data(), other.size() * sizeof(std::int64_t))
+        .buffer(&context.error_words())
+        .value(std::int64_t{0})
+        .buffer(&context.error_words())
+        .value(std::int64_t{0});
   });
 }
 
@@ -382,7 +403,10 @@ void StridedCopy::run(const void* from, std::int64_t from_offset, void* to, std:
 }
 
 Filling::Filling(Context& context, DType dtype, std::int64_t elements)
-    : context_(&context), dtype_(dtype), elements_(elements), kernel_(context.kernel(fill_source(), "fill")) {}
+    : context_(&context),
+      dtype_(dtype),
+      elements_(elements),
+      kernel_(context.kernel(fill_source(), "fill")) {}
 
 void Filling::run(void* to, double value) const { run_bits(to, element_bits(dtype_, value).data()); }
 

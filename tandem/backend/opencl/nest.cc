@@ -45,7 +45,8 @@ Strides broadcast_strides(const Operand& operand, const Shape& target) {
   Strides strides{};
   const int extra = target.rank() - operand.shape().rank();
   for (int i = extra; i < target.rank(); ++i)
-    strides[static_cast<std::size_t>(i)] = operand.shape()[i - extra] == 1 ? 0 : operand.strides[static_cast<std::size_t>(i - extra)];
+    strides[static_cast<std::size_t>(i)] =
+        operand.shape()[i - extra] == 1 ? 0 : operand.strides[static_cast<std::size_t>(i - extra)];
   return strides;
 }
 
@@ -78,8 +79,9 @@ std::string nest_source(int operands) {
     offsets += text(" long o", i, " = 0;");
     steps += text(" o", i, " += at * n.stride[", i, "][d];");
   }
-  return text("typedef struct { long rows, length, chunks, rows_per_item, columns, rank; long size[", kOuter, "]; long inner[",
-              std::max(operands, 1), "]; long stride[", std::max(operands, 1), "][", kOuter, "]; } Nest;\n",
+  return text("typedef struct { long rows, length, chunks, rows_per_item, columns, rank; long size[", kOuter,
+              "]; long inner[", std::max(operands, 1), "]; long stride[", std::max(operands, 1), "][", kOuter,
+              "]; } Nest;\n",
               // The rows of a work-item, and the part [begin, end) of each.
               "#define ITEM_ROWS \\\n"
               "  const long item = ITEM, block = item / n.chunks, chunk = item - block * n.chunks; \\\n"

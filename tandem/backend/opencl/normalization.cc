@@ -1,5 +1,5 @@
-// Normalisation over rows [rows, features]. Sums over rows are taken in segments whose number depends on the shape only,
-// eight features a work-item, then the segments are added in their order.
+// Normalisation over rows [rows, features]. Sums over rows are taken in segments whose number depends on the shape
+// only, eight features a work-item, then the segments are added in their order.
 #include "tandem/backend/opencl/kernels.h"
 #include "tandem/backend/opencl/network_kernels.h"
 #include "tandem/backend/opencl/source.h"
@@ -153,8 +153,8 @@ KERNEL layer_gradient(__global const T_mem* dy, __global const T_mem* x, __globa
 )";
 
 std::string source(DType dtype) {
-  return text(prelude(dtype == DType::f64), kForEach, define_dtype("T", dtype), define_dtype("L", lane_dtype(dtype)), kPieces,
-              kColumnSums, kBatch, kLayer);
+  return text(prelude(dtype == DType::f64), kForEach, define_dtype("T", dtype), define_dtype("L", lane_dtype(dtype)),
+              kPieces, kColumnSums, kBatch, kLayer);
 }
 
 /// What every launch needs: sizes, and epsilon as a lane.
@@ -200,14 +200,30 @@ class ColumnSums {
   };
   void run(int kind, const Buffers& b) const {
     const cl_int word = kind;
-    Launch(*s_.context, partials_).value(word).buffer(b.x).buffer(b.dy).buffer(b.mean).buffer(b.inverse_or_variance)
-        .buffer(b.partials).value(s_.rows).value(s_.features).value(s_.segments).value(count_).value(per_item_)
+    Launch(*s_.context, partials_)
+        .value(word)
+        .buffer(b.x)
+        .buffer(b.dy)
+        .buffer(b.mean)
+        .buffer(b.inverse_or_variance)
+        .buffer(b.partials)
+        .value(s_.rows)
+        .value(s_.features)
+        .value(s_.segments)
+        .value(count_)
+        .value(per_item_)
         .run(blocks(count_, per_item_));
     const std::int64_t columns = blocks(s_.features, 8), one = 1;
     Launch launch(*s_.context, totals_);
     launch.value(word).buffer(b.partials).value(s_.segments).value(s_.rows).value(s_.features);
     s_.add_epsilon(launch);
-    launch.buffer(b.mean).buffer(b.inverse_or_variance).buffer(b.out1).buffer(b.out2).buffer(b.stats).value(columns).value(one)
+    launch.buffer(b.mean)
+        .buffer(b.inverse_or_variance)
+        .buffer(b.out1)
+        .buffer(b.out2)
+        .buffer(b.stats)
+        .value(columns)
+        .value(one)
         .run(columns);
   }
 
@@ -223,7 +239,8 @@ void finish(const Sizes& s, Launch& launch) {
 
 Prepared batch_forward(const KernelCall& call) {
   const Sizes s(call, call.shape(0));
-  return prepared([s, sums = ColumnSums(s, call.dtype()), kernel = s.kernel(call.dtype(), "batch_forward")](const KernelArgs& args) {
+  return prepared([s, sums = ColumnSums(s, call.dtype()),
+                   kernel = s.kernel(call.dtype(), "batch_forward")](const KernelArgs& args) {
     const Scratch partials(s.context->pool(), sums.scratch_bytes()), stats(s.context->pool(), s.bytes(2 * s.features));
     void *mean = args.outputs[1], *variance = args.outputs[2];
     const void* x = args.inputs[0];
@@ -238,9 +255,11 @@ Prepared batch_forward(const KernelCall& call) {
 
 Prepared batch_gradient(const KernelCall& call) {
   const Sizes s(call, call.shape(1));
-  return prepared([s, sums = ColumnSums(s, call.dtype()), kernel = s.kernel(call.dtype(), "batch_gradient")](const KernelArgs& args) {
+  return prepared([s, sums = ColumnSums(s, call.dtype()),
+                   kernel = s.kernel(call.dtype(), "batch_gradient")](const KernelArgs& args) {
     const Scratch partials(s.context->pool(), sums.scratch_bytes()), stats(s.context->pool(), s.bytes(2 * s.features));
-    sums.run(2, {args.inputs[1], args.inputs[0], args.inputs[3], args.inputs[4], partials.get(), args.outputs[1], args.outputs[2], stats.get()});
+    sums.run(2, {args.inputs[1], args.inputs[0], args.inputs[3], args.inputs[4], partials.get(), args.outputs[1],
+                 args.outputs[2], stats.get()});
     Launch launch(*s.context, kernel);
     for (int i = 0; i < 5; ++i) launch.buffer(args.inputs[i]);
     launch.buffer(stats.get()).buffer(args.outputs[0]);
@@ -262,9 +281,11 @@ Prepared layer_forward(const KernelCall& call) {
 
 Prepared layer_gradient(const KernelCall& call) {
   const Sizes s(call, call.shape(1));
-  return prepared([s, sums = ColumnSums(s, call.dtype()), kernel = s.kernel(call.dtype(), "layer_gradient")](const KernelArgs& args) {
+  return prepared([s, sums = ColumnSums(s, call.dtype()),
+                   kernel = s.kernel(call.dtype(), "layer_gradient")](const KernelArgs& args) {
     const Scratch partials(s.context->pool(), sums.scratch_bytes());
-    sums.run(3, {args.inputs[1], args.inputs[0], args.inputs[3], args.inputs[4], partials.get(), args.outputs[1], args.outputs[2], partials.get()});
+    sums.run(3, {args.inputs[1], args.inputs[0], args.inputs[3], args.inputs[4], partials.get(), args.outputs[1],
+                 args.outputs[2], partials.get()});
     Launch launch(*s.context, kernel);
     for (int i = 0; i < 5; ++i) launch.buffer(args.inputs[i]);
     launch.buffer(args.outputs[0]);

@@ -30,8 +30,8 @@ void finish_all() {
   for (Context* context : open().contexts) context->finish();
 }
 
-/// Goes with the thread it stands in: with the first thread of the process when main returns or calls exit(), which destroys
-/// what belongs to its thread before it calls any function that was given to atexit().
+/// Goes with the thread it stands in: with the first thread of the process when main returns or calls exit(), which
+/// destroys what belongs to its thread before it calls any function that was given to atexit().
 struct EndOfMain {
   ~EndOfMain() { finish_all(); }
 };

@@ -20,7 +20,9 @@ class Memory : public Contract, public FallibleSpace {
   }
   std::string_view name() const override { return name_; }
   void* allocate(std::size_t bytes) override { return allocate_evicting(*this, bytes); }
-  void* try_allocate(std::size_t bytes, Purpose purpose) override { return context_.pool().try_allocate(bytes, purpose); }
+  void* try_allocate(std::size_t bytes, Purpose purpose) override {
+    return context_.pool().try_allocate(bytes, purpose);
+  }
   void free(void* address, std::size_t) noexcept override { context_.free(static_cast<Buffer*>(address)); }
   void* slice(void* address, std::size_t offset, std::size_t bytes) override {
     return context_.pool().slice(*static_cast<Buffer*>(address), offset, bytes);
@@ -90,7 +92,8 @@ class OpenclDevice final : public Device {
 
 void check_limit(const LogicalDeviceConfiguration& memory, const Traits& traits) {
   if (memory.memory_limit && *memory.memory_limit == 0)
-    fail(ErrorCode::invalid_argument, "a memory limit of 0 bytes for ", traits.name, ": give it some, or hide the device");
+    fail(ErrorCode::invalid_argument, "a memory limit of 0 bytes for ", traits.name,
+         ": give it some, or hide the device");
 }
 
 }  // namespace

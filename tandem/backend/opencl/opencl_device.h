@@ -21,10 +21,14 @@ struct Options {
   int cpu_as_gpu = 0;            // TANDEM_OPENCL_CPU_AS_GPU: a CPU-type device, split into so many, serves as GPUs
   std::vector<int> cores;        // TANDEM_OPENCL_CORES: cores that a CPU-type device's threads are pinned to
   bool hide_fp64 = false;        // TANDEM_OPENCL_HIDE_FP64: devices report no float64
-  bool shared_memory = false;    // TANDEM_OPENCL_SHARED_MEMORY: CPU-type devices work on the host's memory, as integrated GPUs do
-  std::optional<bool> clblast;   // TANDEM_OPENCL_GEMM: matrix products by CLBlast or by our tiles; not set: as the device is
-  std::optional<bool> cpu_style; // TANDEM_OPENCL_STYLE: kernels as CPU-type devices or as GPUs run them; not set: as it is
-  std::optional<bool> wide_vectors;  // TANDEM_OPENCL_LANES: 16 floats in a vector, or 8; not set: as many as a register has
+  bool shared_memory =
+      false;    // TANDEM_OPENCL_SHARED_MEMORY: CPU-type devices work on the host's memory, as integrated GPUs do
+  std::optional<bool>
+      clblast;   // TANDEM_OPENCL_GEMM: matrix products by CLBlast or by our tiles; not set: as the device is
+  std::optional<bool>
+      cpu_style; // TANDEM_OPENCL_STYLE: kernels as CPU-type devices or as GPUs run them; not set: as it is
+  std::optional<bool>
+      wide_vectors;  // TANDEM_OPENCL_LANES: 16 floats in a vector, or 8; not set: as many as a register has
   std::size_t memory_limit = 0;  // bytes a device; 0: 80 % of what it reports
   std::optional<VisibleDevices> visible;       // TANDEM_VISIBLE_DEVICES
   std::optional<VisibleDevices> cuda_visible;  // CUDA_VISIBLE_DEVICES: counts when the other is not set
@@ -47,8 +51,8 @@ std::unique_ptr<Device> make_device(const FoundDevice& found, int index, const L
 /// Every usable device.
 std::vector<std::unique_ptr<Device>> make_devices(const Options& options);
 
-/// Waits until the device has nothing left to do, for who measures it: what failed there is left to be told to who depends on it, which
-/// synchronize() would tell to the first that asks. Devices of other kinds are synchronized.
+/// Waits until the device has nothing left to do, for who measures it: what failed there is left to be told to who
+/// depends on it, which synchronize() would tell to the first that asks. Devices of other kinds are synchronized.
 void wait_for_all(Device& device);
 
 /// What a device did between start_timing and stop_timing, by its own clock, in µs.

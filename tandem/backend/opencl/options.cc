@@ -9,15 +9,16 @@
 namespace tandem::opencl {
 namespace {
 
-/// Nothing when the variable is not set. As CUDA reads it: nothing and -1 hide all, a number that makes no sense hides what
-/// follows it, and names of NVIDIA's devices (GPU-8932…) are none of ours.
+/// Nothing when the variable is not set. As CUDA reads it: nothing and -1 hide all, a number that makes no sense hides
+/// what follows it, and names of NVIDIA's devices (GPU-8932…) are none of ours.
 std::optional<VisibleDevices> visible_devices(const char* variable) {
   const auto text = environment(variable);
   if (!text) return {};
   VisibleDevices visible{variable, *text, {}};
   for (std::string_view word : split_words(*text, ',')) {
     if (word == "-1" || word == "NoDevFiles" || word.starts_with("GPU-") || word.starts_with("MIG-")) break;
-    if (word.empty() || word.size() > 4 || !std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; }))
+    if (word.empty() || word.size() > 4 ||
+        !std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; }))
       fail(ErrorCode::invalid_argument, variable, "='", *text,
            "': needed are numbers of devices, such as 0 or 0,2; nothing or -1 for none");
     visible.devices.push_back(static_cast<int>(parse_number(variable, word, 0, 9999)));

@@ -50,7 +50,8 @@ static void D_store_part_of_piece(__global D_mem* y, long at, int m, V v) {
 std::string pieces_text(std::string_view slot, DType dtype, int lanes) {
   const std::string whole = dtype == lane_dtype(dtype) ? std::string(kSixteenLanes) : std::string(kSixteenConverted);
   const std::string moves = lanes == kWidth ? std::string(kOfEight) : text(whole, kPartOfSixteen);
-  return text("#define LANES ", lanes, "\n#define V ", lane_type(expr::lane_of(dtype)), lanes, "\n", with_slot(text(moves, kPieces), slot));
+  return text("#define LANES ", lanes, "\n#define V ", lane_type(expr::lane_of(dtype)), lanes, "\n",
+              with_slot(text(moves, kPieces), slot));
 }
 
 }  // namespace tandem::opencl

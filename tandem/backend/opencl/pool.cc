@@ -13,8 +13,8 @@ using Geometry = PoolGeometry;
 
 /// The fields of the struct Image.
 std::array<std::int64_t, 11> words(const Geometry& g) {
-  return {g.rows.input,  g.columns.input,  g.channels,        g.rows.output,       g.columns.output, g.rows.kernel, g.columns.kernel,
-          g.rows.stride, g.columns.stride, g.rows.pad_before, g.columns.pad_before};
+  return {g.rows.input,     g.columns.input, g.channels,       g.rows.output,     g.columns.output,    g.rows.kernel,
+          g.columns.kernel, g.rows.stride,   g.columns.stride, g.rows.pad_before, g.columns.pad_before};
 }
 
 constexpr std::string_view kImage = R"(
@@ -220,12 +220,14 @@ struct Lines {
         per_item(context.elements_per_item(
             count, static_cast<double>(in_a_row * g.channels * rows.kernel * g.columns.kernel))) {}
 };
-Lines output_lines(Context& context, const Geometry& g) { return {context, g, g.rows, g.columns.output, g.rows.output}; }
+Lines output_lines(Context& context, const Geometry& g) {
+  return {context, g, g.rows, g.columns.output, g.rows.output};
+}
 Lines input_lines(Context& context, const Geometry& g) { return {context, g, g.rows, g.columns.input, g.rows.input}; }
 
 std::string source(DType dtype, std::string_view text_of_kernel, std::string_view window = {}) {
-  return text(prelude(dtype == DType::f64), kForEach, define_dtype("T", dtype), mask_macros(lane_dtype(dtype)), kImage, window,
-              text_of_kernel);
+  return text(prelude(dtype == DType::f64), kForEach, define_dtype("T", dtype), mask_macros(lane_dtype(dtype)), kImage,
+              window, text_of_kernel);
 }
 /// In vectors as wide as the device has them.
 std::string wide_source(const Context& context, DType dtype, std::string_view text_of_kernel) {
@@ -238,7 +240,12 @@ Prepared prepare(const KernelCall& call) {
   const Lines lines = output_lines(context, g);
   const KernelFunction kernel = context.kernel(wide_source(context, call.dtype(), kForward), "pool");
   return prepared([=, &context](const KernelArgs& args) {
-    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.outputs[0]).value(words(g)).value(lines.count).value(lines.per_item)
+    Launch(context, kernel)
+        .buffer(args.inputs[0])
+        .buffer(args.outputs[0])
+        .value(words(g))
+        .value(lines.count)
+        .value(lines.per_item)
         .run(blocks(lines.count, lines.per_item));
   });
 }
@@ -248,10 +255,19 @@ Prepared prepare_argmax(const KernelCall& call) {
   const Geometry g = Geometry::make(call.attr(), call.shape());
   const Lines lines = output_lines(context, g);
   const KernelFunction kernel = context.kernel(source(call.dtype(), kArgmax, kWindow), "pool_argmax");
-  const cl_int wide = call.outputs[1].dtype() == DType::i64, whole_batch = call.attr().boolean("include_batch_in_index");
+  const cl_int wide = call.outputs[1].dtype() == DType::i64,
+               whole_batch = call.attr().boolean("include_batch_in_index");
   return prepared([=, &context](const KernelArgs& args) {
-    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.outputs[0]).buffer(args.outputs[1]).value(wide).value(whole_batch)
-        .value(words(g)).value(lines.count).value(lines.per_item).run(blocks(lines.count, lines.per_item));
+    Launch(context, kernel)
+        .buffer(args.inputs[0])
+        .buffer(args.outputs[0])
+        .buffer(args.outputs[1])
+        .value(wide)
+        .value(whole_batch)
+        .value(words(g))
+        .value(lines.count)
+        .value(lines.per_item)
+        .run(blocks(lines.count, lines.per_item));
   });
 }
 
@@ -260,18 +276,28 @@ bool apart(const Window& w) { return w.stride >= w.kernel; }
 bool covered(const Window& w) { return w.stride == w.kernel && w.output * w.stride - w.pad_before >= w.input; }
 
 /// Is the gradient cleared first, because some pixels lie in no window?
-bool cleared(const Geometry& g, const Lines& lines) { return lines.count == 0 || !covered(g.rows) || !covered(g.columns); }
+bool cleared(const Geometry& g, const Lines& lines) {
+  return lines.count == 0 || !covered(g.rows) || !covered(g.columns);
+}
 
 Prepared prepare_mean(const KernelCall& call, const Geometry& g, bool gradient) {
   Context& context = context_of(call);
-  const bool spread = gradient && apart(g.rows) && apart(g.columns), clear = spread && cleared(g, output_lines(context, g));
+  const bool spread = gradient && apart(g.rows) && apart(g.columns),
+             clear = spread && cleared(g, output_lines(context, g));
   const Lines lines = gradient && !spread ? input_lines(context, g) : output_lines(context, g);
   // One program for all: they are compiled kernel by kernel.
-  const KernelFunction kernel = context.kernel(wide_source(context, call.dtype(), text(kMean, kMeanGrad)),
-                                               spread ? "pool_mean_grad_apart" : gradient ? "pool_mean_grad" : "pool_mean");
+  const KernelFunction kernel =
+      context.kernel(wide_source(context, call.dtype(), text(kMean, kMeanGrad)), spread     ? "pool_mean_grad_apart"
+                                                                                 : gradient ? "pool_mean_grad"
+                                                                                            : "pool_mean");
   return prepared([=, &context, filling = Filling(context, call.outputs[0].spec)](const KernelArgs& args) {
     if (clear) filling.run(args.outputs[0], 0);
-    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.outputs[0]).value(words(g)).value(lines.count).value(lines.per_item)
+    Launch(context, kernel)
+        .buffer(args.inputs[0])
+        .buffer(args.outputs[0])
+        .value(words(g))
+        .value(lines.count)
+        .value(lines.per_item)
         .run(blocks(lines.count, lines.per_item));
   });
 }
@@ -283,22 +309,31 @@ Prepared prepare_grad_apart(const KernelCall& call, const Geometry& g) {
   const KernelFunction kernel = context.kernel(source(call.dtype(), kBackwardApart, kWindow), "pool_grad_apart");
   return prepared([=, &context, filling = Filling(context, call.outputs[0].spec)](const KernelArgs& args) {
     if (clear) filling.run(args.outputs[0], 0);
-    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.inputs[2]).buffer(args.outputs[0]).value(words(g)).value(lines.count)
-        .value(lines.per_item).run(blocks(lines.count, lines.per_item));
+    Launch(context, kernel)
+        .buffer(args.inputs[0])
+        .buffer(args.inputs[2])
+        .buffer(args.outputs[0])
+        .value(words(g))
+        .value(lines.count)
+        .value(lines.per_item)
+        .run(blocks(lines.count, lines.per_item));
   });
 }
 
 Prepared prepare_grad(const KernelCall& call) {
-  if (const Geometry g = Geometry::make(call.attr(), call.shape()); apart(g.rows) && apart(g.columns)) return prepare_grad_apart(call, g);
+  if (const Geometry g = Geometry::make(call.attr(), call.shape()); apart(g.rows) && apart(g.columns))
+    return prepare_grad_apart(call, g);
   Context& context = context_of(call);
   const Geometry g = Geometry::make(call.attr(), call.shape());
   const DType lane = lane_dtype(call.dtype());
   const std::int64_t elements = call.shape().elements();
   const std::int64_t count = call.shape(1).elements() ? g.batch * blocks(g.channels, 8) : 0;
-  const std::int64_t per_item = context.elements_per_item(count, static_cast<double>(g.rows.output * g.columns.output * 128));
-  const KernelFunction kernel = context.kernel(text(prelude(lane == DType::f64), kForEach, define_dtype("T", call.dtype()),
-                                                    define_dtype("L", lane), mask_macros(lane), kImage, kWindow, kBackward),
-                                               "pool_grad");
+  const std::int64_t per_item =
+      context.elements_per_item(count, static_cast<double>(g.rows.output * g.columns.output * 128));
+  const KernelFunction kernel =
+      context.kernel(text(prelude(lane == DType::f64), kForEach, define_dtype("T", call.dtype()),
+                          define_dtype("L", lane), mask_macros(lane), kImage, kWindow, kBackward),
+                     "pool_grad");
   return prepared([=, &context, filling = Filling(context, lane, elements),
                    narrowing = Narrowing(context, call.dtype(), elements)](const KernelArgs& args) {
     if (elements == 0) return;
@@ -306,16 +341,26 @@ Prepared prepare_grad(const KernelCall& call) {
     const Scratch scratch(context.pool(), narrowing.needed() ? bytes : 0);
     Buffer* sums = narrowing.needed() ? scratch.get() : args.output<Buffer>();
     filling.run(sums, 0);
-    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.inputs[2]).buffer(sums).value(words(g)).value(count)
-        .value(per_item).run(blocks(count, per_item));
+    Launch(context, kernel)
+        .buffer(args.inputs[0])
+        .buffer(args.inputs[2])
+        .buffer(sums)
+        .value(words(g))
+        .value(count)
+        .value(per_item)
+        .run(blocks(count, per_item));
     if (narrowing.needed()) narrowing.run(sums, args.outputs[0]);
   });
 }
 
 }  // namespace
 
-KernelList max_pool2d_kernels() { return {{.name = "opencl", .supports = ordered_dtypes_supported, .prepare = prepare}}; }
-KernelList max_pool2d_grad_kernels() { return {{.name = "opencl", .supports = ordered_dtypes_supported, .prepare = prepare_grad}}; }
+KernelList max_pool2d_kernels() {
+  return {{.name = "opencl", .supports = ordered_dtypes_supported, .prepare = prepare}};
+}
+KernelList max_pool2d_grad_kernels() {
+  return {{.name = "opencl", .supports = ordered_dtypes_supported, .prepare = prepare_grad}};
+}
 
 KernelList max_pool_with_argmax_kernels() {
   return {{.name = "opencl", .supports = ordered_dtypes_supported, .prepare = prepare_argmax}};

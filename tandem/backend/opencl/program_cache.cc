@@ -51,7 +51,8 @@ std::optional<ProgramCache::Bytes> ProgramCache::load(const std::string& key) co
   Header header;
   const Header expected;
   if (!file.read(reinterpret_cast<char*>(&header), sizeof(header))) return {};
-  if (std::memcmp(header.magic, expected.magic, sizeof(header.magic)) != 0 || header.size != size - sizeof(header)) return {};
+  if (std::memcmp(header.magic, expected.magic, sizeof(header.magic)) != 0 || header.size != size - sizeof(header))
+    return {};
   Bytes binary(header.size);
   if (!file.read(reinterpret_cast<char*>(binary.data()), static_cast<std::streamsize>(header.size))) return {};
   if (fault(Fault::cache_read) && !binary.empty()) binary[0] ^= 1;

@@ -24,7 +24,9 @@ std::uint64_t duration(cl_event event) {
 }  // namespace
 
 Queue::Queue(cl_context context, cl_device_id device, bool timed, const Health& health)
-    : health_(health), context_(context), device_(device) {
+    : health_(health),
+      context_(context),
+      device_(device) {
   cl_int status = CL_SUCCESS;
   queue_ = QueueHandle(clCreateCommandQueue(context, device, timed ? CL_QUEUE_PROFILING_ENABLE : 0, &status));
   health_.check(status, "making a queue");
@@ -105,7 +107,8 @@ std::optional<DeviceTiming> Queue::take_timing(std::uint64_t number) {
 /// The first command timed is the barrier: it ends when the device is free for what follows.
 void Queue::note_time(const Command& command) {
   cl_ulong begin = 0, end = 0;
-  if (clGetEventProfilingInfo(command.event, CL_PROFILING_COMMAND_START, sizeof(begin), &begin, nullptr) != CL_SUCCESS ||
+  if (clGetEventProfilingInfo(command.event, CL_PROFILING_COMMAND_START, sizeof(begin), &begin, nullptr) !=
+          CL_SUCCESS ||
       clGetEventProfilingInfo(command.event, CL_PROFILING_COMMAND_END, sizeof(end), &end, nullptr) != CL_SUCCESS)
     return;
   if (times_->begin == 0) {
@@ -140,7 +143,8 @@ void Queue::retire(std::uint64_t number) {
   Command& command = at(number);
   cl_int status = status_of(command.event);
   const bool copies = command.transfer != Transfer::none;
-  if ((copies || command.op) && fault(copies ? Fault::opencl_transfer : Fault::opencl_run)) status = CL_OUT_OF_RESOURCES;
+  if ((copies || command.op) && fault(copies ? Fault::opencl_transfer : Fault::opencl_run))
+    status = CL_OUT_OF_RESOURCES;
   if (status < 0) failures_.push_back({number, command.op, command.transfer, command.before, status});
   if (command.timed && times_) note_time(command);
   if (command.counted) add_transfer_time(command.transfer, duration(command.event));

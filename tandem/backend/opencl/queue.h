@@ -15,9 +15,9 @@
 
 namespace tandem::opencl {
 
-/// The last commands that touch some bytes: of the compute queue, any and the last that wrote; of the copy queue, any and
-/// the upload that the contents come from (0: a kernel wrote them). Bytes that are freed keep them, so that whoever gets
-/// the bytes next stands behind those commands.
+/// The last commands that touch some bytes: of the compute queue, any and the last that wrote; of the copy queue, any
+/// and the upload that the contents come from (0: a kernel wrote them). Bytes that are freed keep them, so that whoever
+/// gets the bytes next stands behind those commands.
 struct Uses {
   std::uint64_t compute = 0, written = 0, copy = 0, uploaded = 0;
   void merge(const Uses& other) {
@@ -43,15 +43,16 @@ class Queue {
   std::uint64_t ended() const { return ended_; }
 
   /// Enqueues one command after `after` (null: none), an event of the other queue, and flushes. `start` is called with
-  /// the number of events to wait for, the events, and where to put the new one, as OpenCL's functions have them. `before`:
-  /// the last command of the other queue, which cannot depend on this one.
+  /// the number of events to wait for, the events, and where to put the new one, as OpenCL's functions have them.
+  /// `before`: the last command of the other queue, which cannot depend on this one.
   template <class Start>
-  std::uint64_t enqueue(std::string_view doing, cl_event after, const Decision* op, Transfer transfer, std::uint64_t before,
-                        Start start) {
+  std::uint64_t enqueue(std::string_view doing, cl_event after, const Decision* op, Transfer transfer,
+                        std::uint64_t before, Start start) {
     health_.check_alive(doing);
     Command& command = make_room();
     const bool copies = transfer != Transfer::none;
-    if ((copies || op) && fault(copies ? Fault::opencl_copy : Fault::opencl_launch)) health_.check(CL_INVALID_COMMAND_QUEUE, doing);
+    if ((copies || op) && fault(copies ? Fault::opencl_copy : Fault::opencl_launch))
+      health_.check(CL_INVALID_COMMAND_QUEUE, doing);
     health_.check(start(after ? 1u : 0u, after ? &after : nullptr, &command.event), doing);
     command.op = op;
     command.transfer = transfer;
@@ -72,12 +73,12 @@ class Queue {
   /// that nobody pays who does not ask. Returns the timing's number; 0: another is under way.
   std::uint64_t start_timing();
   void stop_timing();
-  /// Null until the last command has ended; then once what was measured; later, and when it was not fetched for long, an
-  /// empty one.
+  /// Null until the last command has ended; then once what was measured; later, and when it was not fetched for long,
+  /// an empty one.
   std::optional<DeviceTiming> take_timing(std::uint64_t number);
 
-  /// The op of the last command up to `number`, or the first from there on, that has one (those around a timing have none); null
-  /// when it is no longer known.
+  /// The op of the last command up to `number`, or the first from there on, that has one (those around a timing have
+  /// none); null when it is no longer known.
   const Decision* op_until(std::uint64_t number) const;
   const Decision* op_from(std::uint64_t number) const;
 
@@ -125,7 +126,7 @@ class Queue {
   cl_device_id device_;
   QueueHandle queue_, timed_;  // timed_: made at the first timing
   bool timing_ = false;
-  std::optional<Timed> times_;   // under way
+  std::optional<Timed> times_;  // under way
   std::deque<Timed> timed_before_;  // not fetched
   std::uint64_t timings_ = 0;
   std::unique_ptr<std::array<Command, kMost>> commands_ = std::make_unique<std::array<Command, kMost>>();

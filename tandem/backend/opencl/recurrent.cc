@@ -1,5 +1,5 @@
-// Recurrent layers composed of packed products and one elementwise kernel a step, written from the cell's program. On CPU-type
-// devices a work-item takes six rows of the batch through all steps but the first, in one launch.
+// Recurrent layers composed of packed products and one elementwise kernel a step, written from the cell's program. On
+// CPU-type devices a work-item takes six rows of the batch through all steps but the first, in one launch.
 #include "tandem/backend/opencl/gemm.h"
 #include "tandem/backend/opencl/network_kernels.h"
 #include "tandem/backend/opencl/pieces.h"
@@ -27,42 +27,49 @@ std::string step_parameters(const expr::Program& program, const StepLayout& layo
   std::string out;
   const std::size_t inputs = program.inputs.size();
   for (std::size_t i = 0; i < inputs + program.outputs.size(); ++i) {
-    out += text(", __global ", i < inputs ? "const " : "", layout.lanes[i] ? "L" : "T", "_mem* x", i, ", const long o", i, ", const long s", i);
+    out += text(", __global ", i < inputs ? "const " : "", layout.lanes[i] ? "L" : "T", "_mem* x", i, ", const long o",
+                i, ", const long s", i);
     if (!more.empty()) out += text(", const long ", more, i);
   }
   return layout.biased ? text(out, ", __global const T_mem* bias") : out;
 }
 
-/// The cell's formula for one row, in vectors of `width` lanes; operand i begins at o<i> and, where `step` has a name, has moved on by
-/// t times that.
+/// The cell's formula for one row, in vectors of `width` lanes; operand i begins at o<i> and, where `step` has a name,
+/// has moved on by t times that.
 std::string step_body(const expr::Program& program, const StepLayout& layout, std::string_view step, int width) {
   const std::size_t inputs = program.inputs.size(), outputs = program.outputs.size();
   const auto slot = [&](std::size_t i) { return layout.lanes[i] ? "L" : "T"; };
   const auto place = [&](std::size_t i) {
-    return step.empty() ? text("o", i, " + row * s", i, " + j") : text("o", i, " + t * ", step, i, " + row * s", i, " + j");
+    return step.empty() ? text("o", i, " + row * s", i, " + j")
+                        : text("o", i, " + t * ", step, i, " + row * s", i, " + j");
   };
   std::string out = "    for (long j = 0; j < units; j += LANES) {\n      const int m = PIECE(units - j);\n";
   for (std::size_t i = 0; i < inputs; ++i) {
     const int number = static_cast<int>(i);
     const std::string in = text("      const V in", i, " = ");
     if (number == layout.one_value) out += text(in, "(V)(", slot(i), "_load(x", i, ", 0));\n");
-    else out += text(in, slot(i), "_piece(x", i, ", ", place(i), ", m)", number < layout.biased ? text(" + T_piece(bias, ", i, " * units + j, m)") : "", ";\n");
+    else
+      out += text(in, slot(i), "_piece(x", i, ", ", place(i), ", m)",
+                  number < layout.biased ? text(" + T_piece(bias, ", i, " * units + j, m)") : "", ";\n");
   }
   out += statements(program, width);
   for (std::size_t k = 0; k < outputs; ++k)
-    out += text("      ", slot(inputs + k), "_piece_store(x", inputs + k, ", ", place(inputs + k), ", m, v", program.outputs[k].node, ");\n");
+    out += text("      ", slot(inputs + k), "_piece_store(x", inputs + k, ", ", place(inputs + k), ", m, v",
+                program.outputs[k].node, ");\n");
   return out + "    }\n";
 }
 
 std::string step_pieces(DType dtype, int width) {
-  return text(define_dtype("L", lane_dtype(dtype)), pieces_text("T", dtype, width), pieces_text("L", lane_dtype(dtype), width));
+  return text(define_dtype("L", lane_dtype(dtype)), pieces_text("T", dtype, width),
+              pieces_text("L", lane_dtype(dtype), width));
 }
 
 /// The kernel of one step. Sizes and places are arguments, so that a program serves all shapes.
 std::string step_source(const expr::Program& program, DType dtype, const StepLayout& layout, int width) {
   return text(prelude(lane_dtype(dtype) == DType::f64), kForEach, define_dtype("T", dtype), step_pieces(dtype, width),
-              "KERNEL cell_step(const long units, const long count, const long per_item", step_parameters(program, layout, ""),
-              ") {\n  FOR_EACH(row, count, per_item)\n", step_body(program, layout, "", width), "}\n");
+              "KERNEL cell_step(const long units, const long count, const long per_item",
+              step_parameters(program, layout, ""), ") {\n  FOR_EACH(row, count, per_item)\n",
+              step_body(program, layout, "", width), "}\n");
 }
 
 constexpr std::string_view kRowProducts = R"(
@@ -85,15 +92,22 @@ static void row_products(__global const LEFT_mem* left, long offset, long stride
 }
 )";
 
-/// The kernel of several steps, the product with the state before or after the formula of each. `left`: the slot of the product's rows.
+/// The kernel of several steps, the product with the state before or after the formula of each. `left`: the slot of the
+/// product's rows.
 std::string steps_source(const expr::Program& program, DType dtype, const StepLayout& layout, bool forward, int width) {
-  constexpr std::string_view kProduct = "    row_products(left, left_o + t * left_d, left_s, first, rows, panels, n, depth, y, add);\n";
-  const std::string cells = text("    for (long row = first; row < first + rows; ++row)\n", step_body(program, layout, "d", width));
-  return text(gemm_prelude(dtype, lane_dtype(dtype)), step_pieces(dtype, width), Epilogue().source(), tile_text(width), "#define LEFT_mem ", forward ? "T" : "L",
-              "_mem\n#define LEFT_load ", forward ? "T" : "L", "_load\n", kRowProducts,
-              "KERNEL cell_steps(const long units, const long count, const long steps, __global const LEFT_mem* left, const long left_o, "
-              "const long left_s, const long left_d, __global const P* panels, const long n, const long depth, __global C_mem* y, const int add",
-              step_parameters(program, layout, "d"), ") {\n  const long first = ITEM * 6;\n  if (first >= count) return;\n"
+  constexpr std::string_view kProduct =
+      "    row_products(left, left_o + t * left_d, left_s, first, rows, panels, n, depth, y, add);\n";
+  const std::string cells =
+      text("    for (long row = first; row < first + rows; ++row)\n", step_body(program, layout, "d", width));
+  return text(gemm_prelude(dtype, lane_dtype(dtype)), step_pieces(dtype, width), Epilogue().source(), tile_text(width),
+              "#define LEFT_mem ", forward ? "T" : "L", "_mem\n#define LEFT_load ", forward ? "T" : "L", "_load\n",
+              kRowProducts,
+              "KERNEL cell_steps(const long units, const long count, const long steps, __global const LEFT_mem* left, "
+              "const long left_o, "
+              "const long left_s, const long left_d, __global const P* panels, const long n, const long depth, "
+              "__global C_mem* y, const int add",
+              step_parameters(program, layout, "d"),
+              ") {\n  const long first = ITEM * 6;\n  if (first >= count) return;\n"
               "  const int rows = (int)min(6l, count - first);\n  for (long t = 0; t < steps; ++t) {\n",
               forward ? kProduct : "", cells, forward ? "" : kProduct, "  }\n}\n");
 }
@@ -126,10 +140,16 @@ class Recurrent : public PreparedKernel {
 
  protected:
   Context& context() const { return tensors_.context(); }
-  std::size_t lane_bytes(std::int64_t elements) const { return static_cast<std::size_t>(elements) * packed_bytes(tensors_.dtype()); }
+  std::size_t lane_bytes(std::int64_t elements) const {
+    return static_cast<std::size_t>(elements) * packed_bytes(tensors_.dtype());
+  }
   /// Panels for a left side of m x depth, or a right side of depth x n.
-  std::size_t left_bytes(std::int64_t m, std::int64_t depth) const { return lane_bytes(packed_elements(m, depth, kTileRows)); }
-  std::size_t right_bytes(std::int64_t depth, std::int64_t n) const { return lane_bytes(packed_elements(n, depth, kPanelColumns)); }
+  std::size_t left_bytes(std::int64_t m, std::int64_t depth) const {
+    return lane_bytes(packed_elements(m, depth, kTileRows));
+  }
+  std::size_t right_bytes(std::int64_t depth, std::int64_t n) const {
+    return lane_bytes(packed_elements(n, depth, kPanelColumns));
+  }
 
   void run_step(const std::vector<StepOperand>& operands, const void* bias = nullptr) const {
     Launch launch(context(), step_);
@@ -138,19 +158,29 @@ class Recurrent : public PreparedKernel {
     if (biased_) launch.buffer(bias);
     launch.run(blocks(s_.batch, per_item_));
   }
-  /// Can a work-item go through the steps by itself? It reads all weights in each, so they must stay in its cache. Not by how many rows
-  /// there are: another batch should need no other kernel.
+  /// Can a work-item go through the steps by itself? It reads all weights in each, so they must stay in its cache. Not
+  /// by how many rows there are: another batch should need no other kernel.
   bool at_once() const {
     constexpr std::size_t kCacheBytes = 256 * 1024;
     return context().traits().cpu_type && right_bytes(s_.units, s_.gate_width()) <= kCacheBytes;
   }
   /// `steps` steps from the one with these operands, of which the one after has `next`.
-  void run_steps(std::int64_t steps, const StepProduct& product, const std::vector<StepOperand>& operands, const std::vector<StepOperand>& next,
-                 const void* bias = nullptr) const {
+  void run_steps(std::int64_t steps, const StepProduct& product, const std::vector<StepOperand>& operands,
+                 const std::vector<StepOperand>& next, const void* bias = nullptr) const {
     if (steps == 0) return;
     Launch launch(context(), step_);
-    launch.value(s_.units).value(s_.batch).value(steps).buffer(product.left.buffer).value(product.left.offset).value(product.left.row_stride)
-        .value(product.step).buffer(product.panels).value(product.n).value(product.depth).buffer(product.to).value<cl_int>(product.add);
+    launch.value(s_.units)
+        .value(s_.batch)
+        .value(steps)
+        .buffer(product.left.buffer)
+        .value(product.left.offset)
+        .value(product.left.row_stride)
+        .value(product.step)
+        .buffer(product.panels)
+        .value(product.n)
+        .value(product.depth)
+        .buffer(product.to)
+        .value<cl_int>(product.add);
     for (std::size_t i = 0; i < operands.size(); ++i) {
       add(launch, i, operands[i]);
       launch.value(next[i].offset - operands[i].offset);
@@ -164,7 +194,8 @@ class Recurrent : public PreparedKernel {
     launch.value(operand.offset).value(operand.row_stride);
   }
   /// Gates side by side.
-  void add_gates(std::vector<StepOperand>& to, const void* buffer, std::int64_t offset, std::int64_t row_stride, int count) const {
+  void add_gates(std::vector<StepOperand>& to, const void* buffer, std::int64_t offset, std::int64_t row_stride,
+                 int count) const {
     for (int g = 0; g < count; ++g) to.push_back({buffer, offset + g * s_.units, row_stride});
   }
 
@@ -188,8 +219,8 @@ StepLayout forward_layout(CellKind kind) {
 class Forward final : public Recurrent {
  public:
   explicit Forward(const KernelCall& call)
-      : Recurrent(call, 0, cell_kind(call.op) == CellKind::lstm ? 3 : 2, cell_forward(cell_kind(call.op), lane_dtype(call.dtype())),
-                  forward_layout(cell_kind(call.op))) {}
+      : Recurrent(call, 0, cell_kind(call.op) == CellKind::lstm ? 3 : 2,
+                  cell_forward(cell_kind(call.op), lane_dtype(call.dtype())), forward_layout(cell_kind(call.op))) {}
 
   void run(const KernelArgs& args) const override {
     const std::int64_t u = s_.units, width = s_.gate_width(), rows = s_.batch * s_.steps;
@@ -205,7 +236,14 @@ class Forward final : public Recurrent {
     const void* bias = args.inputs[kernel_ + 2];
     if (at_once()) {
       const auto from = [&](std::int64_t t, std::int64_t steps) {
-        run_steps(steps, {.left = state_before(args, t), .step = u, .panels = recurrent.get(), .n = width, .depth = u, .to = from_state.get(), .add = false},
+        run_steps(steps,
+                  {.left = state_before(args, t),
+                   .step = u,
+                   .panels = recurrent.get(),
+                   .n = width,
+                   .depth = u,
+                   .to = from_state.get(),
+                   .add = false},
                   step_at(t), step_at(t + 1), bias);
       };
       from(0, 1);  // which has its state from elsewhere
@@ -222,19 +260,24 @@ class Forward final : public Recurrent {
 
  private:
   StepOperand state_before(const KernelArgs& args, std::int64_t t) const {
-    return t ? StepOperand{args.outputs[0], (t - 1) * s_.units, s_.steps * s_.units} : StepOperand{args.inputs[1], 0, s_.units};
+    return t ? StepOperand{args.outputs[0], (t - 1) * s_.units, s_.steps * s_.units}
+             : StepOperand{args.inputs[1], 0, s_.units};
   }
 
-  std::vector<StepOperand> operands(const KernelArgs& args, std::int64_t t, const void* from_x, const void* from_state) const {
+  std::vector<StepOperand> operands(const KernelArgs& args, std::int64_t t, const void* from_x,
+                                    const void* from_state) const {
     const std::int64_t u = s_.units, width = s_.gate_width(), along = s_.steps * u;
     std::vector<StepOperand> step;
     add_gates(step, from_x, t * width, s_.steps * width, s_.gates);
     add_gates(step, from_state, 0, width, s_.gates);
     if (s_.reset_after()) step.push_back(state_before(args, t));
-    if (s_.has_cells()) step.push_back(t ? StepOperand{args.outputs[1], (t - 1) * u, along} : StepOperand{args.inputs[2], 0, u});
+    if (s_.has_cells())
+      step.push_back(t ? StepOperand{args.outputs[1], (t - 1) * u, along} : StepOperand{args.inputs[2], 0, u});
     step.push_back({args.outputs[0], t * u, along});
     if (s_.has_cells()) step.push_back({args.outputs[1], t * u, along});
-    if (s_.saved) add_gates(step, args.outputs[s_.has_cells() ? 2 : 1], t * s_.saved_width(), s_.steps * s_.saved_width(), s_.saved);
+    if (s_.saved)
+      add_gates(step, args.outputs[s_.has_cells() ? 2 : 1], t * s_.saved_width(), s_.steps * s_.saved_width(),
+                s_.saved);
     return step;
   }
 };
@@ -242,8 +285,9 @@ class Forward final : public Recurrent {
 StepLayout backward_layout(const KernelCall& call) {
   switch (cell_kind(call.op)) {
     case CellKind::lstm:  // gates, cell, cell before, dy | dh, dc | dcell | gates, dc
-      return {.lanes = {false, false, false, false, false, false, false, true, true, false, true, true, true, true, true},
-              .one_value = call.shape(1).rank() == 0 ? 9 : -1};
+      return {
+          .lanes = {false, false, false, false, false, false, false, true, true, false, true, true, true, true, true},
+          .one_value = call.shape(1).rank() == 0 ? 9 : -1};
     case CellKind::gru:  // saved, state before, dy | dh | gates twice, dh
       return {.lanes = {false, false, false, false, false, false, true, true, true, true, true, true, true, true}};
     default: return {.lanes = {false, false, true, true}};
@@ -283,7 +327,8 @@ class Backward final : public Recurrent {
     const Scratch by_x(pool, lane_bytes(rows * width)), second(pool, s_.reset_after() ? lane_bytes(rows * width) : 0);
     // The last ones are results, unless these are narrower than lanes.
     const bool narrow = narrowing_.needed();
-    const Scratch own_dh(pool, narrow ? lane_bytes(s_.batch * u) : 0), own_dc(pool, narrow && s_.has_cells() ? lane_bytes(s_.batch * u) : 0);
+    const Scratch own_dh(pool, narrow ? lane_bytes(s_.batch * u) : 0),
+        own_dc(pool, narrow && s_.has_cells() ? lane_bytes(s_.batch * u) : 0);
     void* dh = narrow ? own_dh.get() : args.outputs[1];
     void* dc = narrow || !s_.has_cells() ? own_dc.get() : args.outputs[2];
     const Scratch before(pool, static_cast<std::size_t>(rows * u) * element_);
@@ -299,8 +344,14 @@ class Backward final : public Recurrent {
     const auto step_at = [&](std::int64_t t) { return operands(args, t, by_x.get(), by_state, dh, dc, before.get()); };
     if (at_once()) {
       const auto from = [&](std::int64_t t, std::int64_t steps) {
-        run_steps(steps, {.left = {by_state, t * width, s_.steps * width}, .step = -width, .panels = transposed.get(), .n = u, .depth = width, .to = dh,
-                          .add = s_.reset_after()},
+        run_steps(steps,
+                  {.left = {by_state, t * width, s_.steps * width},
+                   .step = -width,
+                   .panels = transposed.get(),
+                   .n = u,
+                   .depth = width,
+                   .to = dh,
+                   .add = s_.reset_after()},
                   step_at(t), t > 1 ? step_at(t - 1) : step_at(t));
       };
       from(last, last);
@@ -326,12 +377,13 @@ class Backward final : public Recurrent {
     return join_axes(Shape{s.batch, std::max<std::int64_t>(steps, 0), s.units}, std::array<Strides, 2>{from, to});
   }
 
-  std::vector<StepOperand> operands(const KernelArgs& args, std::int64_t t, void* by_x, const void* by_state, void* dh, void* dc,
-                                    const void* before) const {
+  std::vector<StepOperand> operands(const KernelArgs& args, std::int64_t t, void* by_x, const void* by_state, void* dh,
+                                    void* dc, const void* before) const {
     const std::int64_t u = s_.units, width = s_.gate_width(), along = s_.steps * u;
     const bool lstm = s_.has_cells();
     std::vector<StepOperand> step;
-    if (s_.saved) add_gates(step, args.inputs[lstm ? 9 : 6], t * s_.saved_width(), s_.steps * s_.saved_width(), s_.saved);
+    if (s_.saved)
+      add_gates(step, args.inputs[lstm ? 9 : 6], t * s_.saved_width(), s_.steps * s_.saved_width(), s_.saved);
     else step.push_back({args.inputs[kernel_ + 2], t * u, along});
     if (lstm) {
       step.push_back({args.inputs[8], t * u, along});
@@ -381,7 +433,13 @@ class Backward final : public Recurrent {
   /// Of all steps' gates, to the result from `offset`.
   void column_sums(const void* gates, void* to, std::int64_t offset) const {
     const std::int64_t width = s_.gate_width();
-    Launch(context(), sums_).buffer(gates).buffer(to).value(offset).value(s_.batch * s_.steps).value(width).run(blocks(width, sum_width_));
+    Launch(context(), sums_)
+        .buffer(gates)
+        .buffer(to)
+        .value(offset)
+        .value(s_.batch * s_.steps)
+        .value(width)
+        .run(blocks(width, sum_width_));
   }
 
   int x_;
@@ -394,7 +452,8 @@ class Backward final : public Recurrent {
 };
 
 Support not_empty(const KernelCall& call) {
-  if (call.outputs.back().shape().elements() == 0 || call.outputs[0].shape().elements() == 0 || call.shape(0).elements() == 0)
+  if (call.outputs.back().shape().elements() == 0 || call.outputs[0].shape().elements() == 0 ||
+      call.shape(0).elements() == 0)
     return no("nothing to compute: an operand is empty");
   return dtypes_supported(call);
 }

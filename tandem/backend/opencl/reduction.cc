@@ -29,7 +29,8 @@ static T_lane finished(T_lane v, int mean, long count) {
 }
 )";
 
-/// Element i of a tile goes to lane i % 64; lanes are combined by halving, as on the CPU. `eights`: short rows, eight at a time.
+/// Element i of a tile goes to lane i % 64; lanes are combined by halving, as on the CPU. `eights`: short rows, eight
+/// at a time.
 constexpr std::string_view kFoldRows = R"(
 KERNEL fold_rows(INPUTS, __global R_mem* y, const long rows, const long length, const long tiles, const int eights,
                  const int mean, const long count, const long per_item) {
@@ -190,10 +191,12 @@ struct FoldText {
 
 std::string fold_source(const FoldText& f, std::string_view input) {
   const DType lane = f.widened ? DType::i64 : lane_dtype(f.from);
-  return text(kForEach, f.widened ? define_dtype("S", f.from) : "", define_dtype("T", f.widened ? DType::i64 : f.from), define_dtype("R", f.to), "#define TILE ", kTile,
-              "\n#define SEGMENT ", kSegment, "\n#define IS_FLOAT ", is_floating(lane) ? 1 : 0, "\n#define LANES ", f.lanes,
-              "\n#define V ", lane_type(expr::lane_of(lane)), f.lanes, "\n", fold_text(f.kind, lane, f.mask),
-              input, kFinish, f.fold == Fold::rows && !f.fused && !f.widened ? kFoldEights : "", f.fold == Fold::rows ? kFoldRows : kFoldColumns);
+  return text(kForEach, f.widened ? define_dtype("S", f.from) : "", define_dtype("T", f.widened ? DType::i64 : f.from),
+              define_dtype("R", f.to), "#define TILE ", kTile, "\n#define SEGMENT ", kSegment, "\n#define IS_FLOAT ",
+              is_floating(lane) ? 1 : 0, "\n#define LANES ", f.lanes, "\n#define V ", lane_type(expr::lane_of(lane)),
+              f.lanes, "\n", fold_text(f.kind, lane, f.mask), input, kFinish,
+              f.fold == Fold::rows && !f.fused && !f.widened ? kFoldEights : "",
+              f.fold == Fold::rows ? kFoldRows : kFoldColumns);
 }
 
 /// The input seen as [outer, length, inner], the middle reduced.
@@ -227,8 +230,8 @@ std::int64_t elements_of(const Ints& sizes, int first, int end) {
   return product;
 }
 
-/// One for each run of reduced axes, each seeing what the one before has left. The last run comes first, unless its rows are so short that
-/// joining the lanes at the end of each takes longer than adding up rows of many columns.
+/// One for each run of reduced axes, each seeing what the one before has left. The last run comes first, unless its
+/// rows are so short that joining the lanes at the end of each takes longer than adding up rows of many columns.
 std::vector<Layout> layouts_of(const Shape& shape, AxisSet axes) {
   constexpr std::int64_t kShort = 512;
   Ints sizes;
@@ -289,7 +292,8 @@ struct RegionInput {
     for (std::size_t i = 0; i < job.inputs.size(); ++i) {
       spans.emplace_back(call.inputs[i].shape(), job.domain);
       const std::string d = slot_of(job.inputs[i]);
-      parameters += text(i ? ", " : "", "__global const ", d, "_mem* x", i, ", const long repeat", i, ", const long period", i);
+      parameters +=
+          text(i ? ", " : "", "__global const ", d, "_mem* x", i, ", const long repeat", i, ", const long period", i);
       names += text(", x", i, ", repeat", i, ", period", i);
       loads += text("      const ", d, "_lane8 in", i, " = ",
                     spans[i].dense ? text("m == 8 ? ", d, "_load8(x", i, ", e) : ", d, "_part(x", i, ", e, 1, m, 0)")
@@ -300,14 +304,17 @@ struct RegionInput {
       source += with_slot(kSpan, d);
     }
     const bool wide = widened || dtype_size(lane_dtype(job.mapped)) == 8;
-    source += text("static T_lane8 mapped(long e, int m, ", parameters, ") {\n", loads, statements(program), "      return ",
-                   widened ? "convert_long8" : "", "(v", program.outputs[0].node, ");\n}\n#define INPUTS ", parameters, "\n#define EIGHT_OF(v) (v)\n#define SPREAD(v, all) vstore8(v, 0, all)\n#define MAP(e) mapped(e, 8", names,
-                   ")\n#define MAP_PART(e, m) PICK(EIGHT(", wide ? "long8" : "int8", ", 0, 1, 2, 3, 4, 5, 6, 7) < (", wide ? "long8" : "int8",
-                   ")(m), mapped(e, m", names, "), (T_lane8)(IDENTITY))\n");
+    source +=
+        text("static T_lane8 mapped(long e, int m, ", parameters, ") {\n", loads, statements(program), "      return ",
+             widened ? "convert_long8" : "", "(v", program.outputs[0].node, ");\n}\n#define INPUTS ", parameters,
+             "\n#define EIGHT_OF(v) (v)\n#define SPREAD(v, all) vstore8(v, 0, all)\n#define MAP(e) mapped(e, 8", names,
+             ")\n#define MAP_PART(e, m) PICK(EIGHT(", wide ? "long8" : "int8", ", 0, 1, 2, 3, 4, 5, 6, 7) < (",
+             wide ? "long8" : "int8", ")(m), mapped(e, m", names, "), (T_lane8)(IDENTITY))\n");
   }
 
   void add_inputs(Launch& launch, const KernelArgs& args) const {
-    for (std::size_t i = 0; i < spans.size(); ++i) launch.buffer(args.inputs[i]).value(spans[i].repeat).value(spans[i].period);
+    for (std::size_t i = 0; i < spans.size(); ++i)
+      launch.buffer(args.inputs[i]).value(spans[i].repeat).value(spans[i].period);
   }
 };
 
@@ -325,8 +332,7 @@ struct Pass {
 
 class ReductionKernel final : public PreparedKernel {
  public:
-  explicit ReductionKernel(const KernelCall& call)
-      : ReductionKernel(call, ReductionJob(call)) {}
+  explicit ReductionKernel(const KernelCall& call) : ReductionKernel(call, ReductionJob(call)) {}
 
   void run(const KernelArgs& args) const override {
     const void* from = args.inputs[0];
@@ -345,10 +351,13 @@ class ReductionKernel final : public PreparedKernel {
 
  private:
   ReductionKernel(const KernelCall& call, const ReductionJob& job)
-      : context_(context_of(call)), mean_(job.kind == FoldKind::mean), widens_(mean_ && lane_dtype(job.mapped) == DType::i32) {
+      : context_(context_of(call)),
+        mean_(job.kind == FoldKind::mean),
+        widens_(mean_ && lane_dtype(job.mapped) == DType::i32) {
     const std::int64_t results = call.outputs[0].shape().elements();
     // Of nothing, whatever the axes are.
-    const auto layouts = job.domain.elements() == 0 ? std::vector<Layout>{{.outer = results, .length = 0}} : layouts_of(job.domain, job.axes);
+    const auto layouts = job.domain.elements() == 0 ? std::vector<Layout>{{.outer = results, .length = 0}}
+                                                    : layouts_of(job.domain, job.axes);
     count_ = results ? job.domain.elements() / results : 0;
     if (job.region) region_.emplace(call, job, widens_);
     for (const Layout& layout : layouts) add_passes(call, job, layout, &layout == &layouts.back());
@@ -357,13 +366,15 @@ class ReductionKernel final : public PreparedKernel {
   /// The passes that fold the middle of `l` to one; the last of the last layout writes the result.
   void add_passes(const KernelCall& call, const ReductionJob& job, const Layout& l, bool last) {
     for (std::int64_t length = l.length;;) {
-      const std::int64_t segments = std::max<std::int64_t>(1, blocks(length, l.inner == 1 ? kTile : kSegment)), pieces = folds_all_segments(l, segments) ? 1 : segments;
+      const std::int64_t segments = std::max<std::int64_t>(1, blocks(length, l.inner == 1 ? kTile : kSegment)),
+                         pieces = folds_all_segments(l, segments) ? 1 : segments;
       const bool fused = region_ && passes_.empty(), widened = widens_ && passes_.empty(), finish = last && pieces == 1;
       const DType from = passes_.empty() ? job.mapped : passes_.back().output;
       const DType to = finish ? call.outputs[0].dtype() : widens_ ? DType::i64 : lane_dtype(job.mapped);
       const bool eights = l.inner <= 1 && length <= kShortRow && l.outer >= kFewRows && !fused && !widened;
       const Fold fold = l.inner > 1 ? Fold::columns : Fold::rows;
-      passes_.push_back({kernel(job, from, to, fused, widened, fold), l.outer, length, l.inner, pieces, segments, to, fold, eights, fused, finish});
+      passes_.push_back({kernel(job, from, to, fused, widened, fold), l.outer, length, l.inner, pieces, segments, to,
+                         fold, eights, fused, finish});
       if (pieces == 1) break;
       length = pieces;
     }
@@ -372,7 +383,8 @@ class ReductionKernel final : public PreparedKernel {
 
   KernelFunction kernel(const ReductionJob& job, DType from, DType to, bool fused, bool widened, Fold fold) const {
     // As wide as the device has registers, where nothing is converted and no region computed in vectors of eight.
-    const int lanes = from == lane_dtype(from) && dtype_size(from) == 4 && !fused && !widened ? context_.traits().lanes() : kWidth;
+    const int lanes =
+        from == lane_dtype(from) && dtype_size(from) == 4 && !fused && !widened ? context_.traits().lanes() : kWidth;
     const FoldText parts{job.kind, from, to, fused, widened, job.mapped == DType::boolean, fold, lanes};
     const bool fp64 = lane_dtype(from) == DType::f64 || (fused && region_->uses_fp64);
     const std::string_view input = fused ? std::string_view(region_->source) : widened ? kWidenedInput : kPlainInput;
@@ -386,25 +398,33 @@ class ReductionKernel final : public PreparedKernel {
     const auto nothing = [&](Launch& launch, bool fused) {
       const Buffer* const none = &context_.error_words();
       if (fused)
-        for (std::size_t i = 0; i < region_->spans.size(); ++i) launch.buffer(none).value(std::int64_t{1}).value(std::int64_t{1});
+        for (std::size_t i = 0; i < region_->spans.size(); ++i)
+          launch.buffer(none).value(std::int64_t{1}).value(std::int64_t{1});
       else launch.buffer(none);
       launch.buffer(none);
-      add_sizes(launch, {.outer = 0, .length = 0, .inner = only.inner, .pieces = 1, .segments = 1, .fold = only.fold}, 1);
+      add_sizes(launch, {.outer = 0, .length = 0, .inner = only.inner, .pieces = 1, .segments = 1, .fold = only.fold},
+                1);
     };
     if (lane != only.output)
-      context_.warm(kernel(job, job.mapped, lane, only.fused, widens_, only.fold), [&](Launch& launch) { nothing(launch, only.fused); });
+      context_.warm(kernel(job, job.mapped, lane, only.fused, widens_, only.fold),
+                    [&](Launch& launch) { nothing(launch, only.fused); });
     if (only.fused || widens_ || lane != job.mapped)
-      context_.warm(kernel(job, lane, only.output, false, false, only.fold), [&](Launch& launch) { nothing(launch, false); });
+      context_.warm(kernel(job, lane, only.output, false, false, only.fold),
+                    [&](Launch& launch) { nothing(launch, false); });
   }
 
-  /// Are there columns enough for all units of a CPU-type device, so that a second launch for what segments give is not worth while?
+  /// Are there columns enough for all units of a CPU-type device, so that a second launch for what segments give is not
+  /// worth while?
   bool folds_all_segments(const Layout& l, std::int64_t segments) const {
     constexpr std::int64_t kItemsOfUnit = 4;
-    return l.inner > 1 && segments <= kSegment && context_.traits().cpu_type && l.outer * blocks(l.inner, kColumns) >= kItemsOfUnit * context_.traits().units;
+    return l.inner > 1 && segments <= kSegment && context_.traits().cpu_type &&
+           l.outer * blocks(l.inner, kColumns) >= kItemsOfUnit * context_.traits().units;
   }
 
   void launch(const Pass& pass, const KernelArgs& args, const void* from, void* to) const {
-    const std::int64_t folds = pass.eights ? blocks(pass.outer, 8) : pass.outer * pass.pieces * (pass.inner == 1 ? 1 : blocks(pass.inner, kColumns));
+    const std::int64_t folds = pass.eights
+                                   ? blocks(pass.outer, 8)
+                                   : pass.outer * pass.pieces * (pass.inner == 1 ? 1 : blocks(pass.inner, kColumns));
     const std::int64_t rows = pass.pieces < pass.segments ? pass.length : std::min(pass.length, kSegment);
     const double work = static_cast<double>(pass.inner == 1 ? std::min(pass.length, kTile) : rows * kColumns);
     const std::int64_t per_item = context_.elements_per_item(folds, work);
@@ -433,7 +453,8 @@ class ReductionKernel final : public PreparedKernel {
 Support supports(const KernelCall& call) {
   const ReductionJob job(call);
   const FoldKind kind = job.kind;
-  if (job.domain.elements() == 0 && kind == FoldKind::max && !is_floating(job.mapped)) return no("there is nothing to reduce");
+  if (job.domain.elements() == 0 && kind == FoldKind::max && !is_floating(job.mapped))
+    return no("there is nothing to reduce");
   return kind == FoldKind::sum || kind == FoldKind::prod ? dtypes_supported(call) : ordered_dtypes_supported(call);
 }
 

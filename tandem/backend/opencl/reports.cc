@@ -32,16 +32,18 @@ cl_mem Context::slot_memory(int slot) {
 
 void Context::ask_for_reports(std::uint64_t number) {
   const auto end = std::ranges::upper_bound(reporters_, number, {}, &Reporter::number);
-  if (end == reporters_.begin() || (!word_reads_.empty() && std::prev(end)->number <= word_reads_.back().newest)) return;
+  if (end == reporters_.begin() || (!word_reads_.empty() && std::prev(end)->number <= word_reads_.back().newest))
+    return;
   const Slots slots = slots_of(static_cast<std::size_t>(end - reporters_.begin()));
   const std::uint64_t newest = std::prev(end)->number;
-  WordRead& read = word_reads_.emplace_back(WordRead{.newest = newest, .words = std::vector<std::byte>(bytes_of(slots))});
+  WordRead& read =
+      word_reads_.emplace_back(WordRead{.newest = newest, .words = std::vector<std::byte>(bytes_of(slots))});
   try {
-    read.copy = copy_->enqueue("reading error words", compute_->pending(newest), nullptr, Transfer::none, compute_->last(),
-                               [&](cl_uint count, const cl_event* after, cl_event* event) {
+    read.copy = copy_->enqueue("reading error words", compute_->pending(newest), nullptr, Transfer::none,
+                               compute_->last(), [&](cl_uint count, const cl_event* after, cl_event* event) {
                                  return clEnqueueReadBuffer(copy_->get(), error_words_.memory.get(), CL_FALSE,
-                                                            static_cast<std::size_t>(slots.first) * traits_.alignment, read.words.size(),
-                                                            read.words.data(), count, after, event);
+                                                            static_cast<std::size_t>(slots.first) * traits_.alignment,
+                                                            read.words.size(), read.words.data(), count, after, event);
                                });
   } catch (...) {
     word_reads_.pop_back();
@@ -49,7 +51,8 @@ void Context::ask_for_reports(std::uint64_t number) {
   }
 }
 
-/// Clean words say that all launches before are well. One that is not may have been seen before: the words are read again.
+/// Clean words say that all launches before are well. One that is not may have been seen before: the words are read
+/// again.
 void Context::take_reports() {
   while (!word_reads_.empty() && copy_->done(word_reads_.front().copy)) {
     const WordRead read = std::move(word_reads_.front());
@@ -73,12 +76,14 @@ void Context::read_error_words() {
   if (finished == 0) return;
   const Slots slots = slots_of(finished);
   std::vector<std::byte> words(bytes_of(slots));
-  check(clEnqueueReadBuffer(reports_.get(), error_words_.memory.get(), CL_TRUE, static_cast<std::size_t>(slots.first) * traits_.alignment,
-                            words.size(), words.data(), 0, nullptr, nullptr),
+  check(clEnqueueReadBuffer(reports_.get(), error_words_.memory.get(), CL_TRUE,
+                            static_cast<std::size_t>(slots.first) * traits_.alignment, words.size(), words.data(), 0,
+                            nullptr, nullptr),
         "reading error words");
   for (std::size_t i = 0; i < finished; ++i) {
     ErrorReport report;
-    std::memcpy(&report, words.data() + static_cast<std::size_t>(reporters_[i].slot - slots.first) * traits_.alignment, sizeof(report));
+    std::memcpy(&report, words.data() + static_cast<std::size_t>(reporters_[i].slot - slots.first) * traits_.alignment,
+                sizeof(report));
     if (report.tag == error_tag(reporters_[i].number)) note_report(reporters_[i], report);
   }
   reporters_.erase(reporters_.begin(), running);
@@ -89,11 +94,12 @@ void Context::note_report(const Reporter& reporter, const ErrorReport& report) {
   for (const Reporter& other : reporters_)  // later ones with the same word could not report
     if (other.slot == reporter.slot && other.number >= reporter.number) failed.push_back({other.number});
   losses_.add(failed, ErrorCode::index_out_of_range,
-              text(sites_[static_cast<std::size_t>(reporter.site) - 1], ": index ", report.value, " at position ", report.position,
-                   " is outside 0..", report.limit - 1, " (on ", health_.device, ")"));
+              text(sites_[static_cast<std::size_t>(reporter.site) - 1], ": index ", report.value, " at position ",
+                   report.position, " is outside 0..", report.limit - 1, " (on ", health_.device, ")"));
   const ErrorReport zeros{};
-  check(clEnqueueWriteBuffer(reports_.get(), error_words_.memory.get(), CL_TRUE, static_cast<std::size_t>(reporter.slot) * traits_.alignment,
-                             sizeof(zeros), &zeros, 0, nullptr, nullptr),
+  check(clEnqueueWriteBuffer(reports_.get(), error_words_.memory.get(), CL_TRUE,
+                             static_cast<std::size_t>(reporter.slot) * traits_.alignment, sizeof(zeros), &zeros, 0,
+                             nullptr, nullptr),
         "clearing an error word");
 }
 

@@ -8,7 +8,8 @@
 namespace tandem::opencl {
 namespace {
 
-// As tandem/kernel/between_pixels.h has it, for one new pixel after the other: dividing costs more than blending a pixel.
+// As tandem/kernel/between_pixels.h has it, for one new pixel after the other: dividing costs more than blending a
+// pixel.
 constexpr std::string_view kWalk = R"(
 // A new pixel lies at `lower` and `rest` / (2 * to) of the way to the next one.
 typedef struct { long lower, rest, from, step; } Walk;
@@ -37,7 +38,8 @@ static long upper_of(const Walk at) { return at.rest > 0 || at.lower > 0 ? min(a
 static T_lane share_of(const Walk at) { return at.rest <= 0 || at.lower >= at.from - 1 ? (T_lane)0 : (T_lane)at.rest / (T_lane)at.step; }
 )";
 
-// x [., h, w, c] to y [., oh, ow, c]. What two pixels above one another give is kept for the new pixels that lie beside it.
+// x [., h, w, c] to y [., oh, ow, c]. What two pixels above one another give is kept for the new pixels that lie beside
+// it.
 constexpr std::string_view kForward = R"(
 static V between_rows(__global const T_mem* x, long top, long bottom, int m, T_lane down) {
   const V v = T_piece(x, top, m);
@@ -75,7 +77,8 @@ KERNEL resize(__global const T_mem* x, __global T_mem* y, const long h, const lo
 }
 )";
 
-// dy [., oh, ow, c] to x [., h, w, c]: each pixel adds up its shares of the new pixels around it, first of those below one another.
+// dy [., oh, ow, c] to x [., h, w, c]: each pixel adds up its shares of the new pixels around it, first of those below
+// one another.
 constexpr std::string_view kBackward = R"(
 #define ROWS 64  // at a time: enough for most, so that sums of 16 bits are rounded once
 // New rows that may have a share of row i: from the first that lies beyond i - 1 to the last before i + 1.
@@ -139,16 +142,27 @@ KERNEL resize_grad(__global const T_mem* dy, __global T_mem* x, const long h, co
 Prepared prepare(const KernelCall& call) {
   Context& context = context_of(call);
   const bool gradient = &call.op == &resize_bilinear_grad_op;
-  const Shape in = call.shape(), out = call.outputs[0].shape(), images = gradient ? out : in, resized = gradient ? in : out;
+  const Shape in = call.shape(), out = call.outputs[0].shape(), images = gradient ? out : in,
+              resized = gradient ? in : out;
   const DType dtype = call.dtype();
   const std::int64_t lines = out.elements() ? out[0] * out[1] : 0;
   const std::int64_t per_item = context.elements_per_item(lines, 8.0 * static_cast<double>(out[2] * out[3]));
-  const KernelFunction kernel = context.kernel(
-      text(prelude(lane_dtype(dtype) == DType::f64), kForEach, define_dtype("T", dtype), pieces_text("T", dtype, tile_lanes(context, dtype)), kWalk, gradient ? kBackward : kForward),
-      gradient ? "resize_grad" : "resize");
+  const KernelFunction kernel =
+      context.kernel(text(prelude(lane_dtype(dtype) == DType::f64), kForEach, define_dtype("T", dtype),
+                          pieces_text("T", dtype, tile_lanes(context, dtype)), kWalk, gradient ? kBackward : kForward),
+                     gradient ? "resize_grad" : "resize");
   return prepared([=, &context](const KernelArgs& args) {
-    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.outputs[0]).value(images[1]).value(images[2]).value(resized[1]).value(resized[2])
-        .value(images[3]).value(lines).value(per_item).run(blocks(lines, per_item));
+    Launch(context, kernel)
+        .buffer(args.inputs[0])
+        .buffer(args.outputs[0])
+        .value(images[1])
+        .value(images[2])
+        .value(resized[1])
+        .value(resized[2])
+        .value(images[3])
+        .value(lines)
+        .value(per_item)
+        .run(blocks(lines, per_item));
   });
 }
 

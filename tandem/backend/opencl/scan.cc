@@ -63,7 +63,8 @@ KERNEL scan_columns(__global const T_mem* x, __global T_mem* y, const long outer
 
 // --- Long lines, in pieces as on the CPU (ADR 0201): x is [outer, size]. ---
 
-/// Elements of a piece. No multiple of a page: pieces that are read side by side would lie in the same lines of the cache.
+/// Elements of a piece. No multiple of a page: pieces that are read side by side would lie in the same lines of the
+/// cache.
 constexpr std::int64_t kPiece = 2048 + 48;
 /// The line from which the launches that add up its pieces are worth while.
 constexpr std::int64_t kLongLine = 16 * kPiece;
@@ -161,21 +162,40 @@ Prepared prepare_long_lines(const KernelCall& call, const AroundAxis& at) {
   const DType lane = lane_dtype(call.dtype()), total = lane == DType::f32 && context.traits().fp64 ? DType::f64 : lane;
   const std::int64_t together = context.traits().cpu_type ? 8 : 1;  // pieces that a work-item scans in lockstep
   const std::string s(lane_type(expr::lane_of(total)));
-  const std::string source = text(scan_prelude(call, total == DType::f64), "#define PIECE ", kPiece, "l\n#define TOGETHER ", together,
-                                  "\ntypedef ", s, " S;\ntypedef ", s, "8 S8;\n#define AS_S8 ", total == lane ? "" : "convert_double8", "\n", kPieces);
-  const KernelFunction totals = context.kernel(source, "piece_totals"), before = context.kernel(source, "pieces_before"),
-                       scan = context.kernel(source, "scan_pieces");
+  const std::string source = text(scan_prelude(call, total == DType::f64), "#define PIECE ", kPiece,
+                                  "l\n#define TOGETHER ", together, "\ntypedef ", s, " S;\ntypedef ", s,
+                                  "8 S8;\n#define AS_S8 ", total == lane ? "" : "convert_double8", "\n", kPieces);
+  const KernelFunction totals = context.kernel(source, "piece_totals"),
+                       before = context.kernel(source, "pieces_before"), scan = context.kernel(source, "scan_pieces");
   const bool exclusive = call.attr().boolean("exclusive"), reverse = call.attr().boolean("reverse");
-  const std::int64_t pieces = blocks(at.size, kPiece), count = at.outer * pieces, per_item = context.elements_per_item(count, kPiece);
-  const std::int64_t groups = at.outer * blocks(pieces, together), groups_per_item = context.elements_per_item(groups, static_cast<double>(together * kPiece));
+  const std::int64_t pieces = blocks(at.size, kPiece), count = at.outer * pieces,
+                     per_item = context.elements_per_item(count, kPiece);
+  const std::int64_t groups = at.outer * blocks(pieces, together),
+                     groups_per_item = context.elements_per_item(groups, static_cast<double>(together * kPiece));
   const std::size_t bytes = static_cast<std::size_t>(count) * dtype_size(total);
   return prepared([=, &context](const KernelArgs& args) {
     const Scratch scratch(context.pool(), bytes);
-    Launch(context, totals).buffer(args.inputs[0]).buffer(scratch.get()).value(at.outer).value(at.size).value(pieces)
-        .value<cl_int>(reverse).value(per_item).run(blocks(count, per_item));
+    Launch(context, totals)
+        .buffer(args.inputs[0])
+        .buffer(scratch.get())
+        .value(at.outer)
+        .value(at.size)
+        .value(pieces)
+        .value<cl_int>(reverse)
+        .value(per_item)
+        .run(blocks(count, per_item));
     Launch(context, before).buffer(scratch.get()).value(at.outer).value(pieces).run(at.outer);
-    Launch(context, scan).buffer(args.inputs[0]).buffer(args.outputs[0]).buffer(scratch.get()).value(at.outer).value(at.size)
-        .value(pieces).value<cl_int>(exclusive).value<cl_int>(reverse).value(groups_per_item).run(blocks(groups, groups_per_item));
+    Launch(context, scan)
+        .buffer(args.inputs[0])
+        .buffer(args.outputs[0])
+        .buffer(scratch.get())
+        .value(at.outer)
+        .value(at.size)
+        .value(pieces)
+        .value<cl_int>(exclusive)
+        .value<cl_int>(reverse)
+        .value(groups_per_item)
+        .run(blocks(groups, groups_per_item));
   });
 }
 
@@ -190,14 +210,24 @@ Prepared prepare_scan(const KernelCall& call) {
   const std::int64_t lines = at.size ? at.outer * (columns ? blocks(at.inner, 64) : at.inner) : 0;
   const bool exclusive = call.attr().boolean("exclusive"), reverse = call.attr().boolean("reverse");
   const std::int64_t per_item = context.elements_per_item(lines, static_cast<double>(at.size * (columns ? 16 : 1)));
-  const KernelFunction kernel = context.kernel(text(scan_prelude(call, call.dtype() == DType::f64), kScan), columns ? "scan_columns" : "scan");
+  const KernelFunction kernel =
+      context.kernel(text(scan_prelude(call, call.dtype() == DType::f64), kScan), columns ? "scan_columns" : "scan");
   return prepared([=, &context](const KernelArgs& args) {
-    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.outputs[0]).value(at.outer).value(at.size).value(at.inner)
-        .value<cl_int>(exclusive).value<cl_int>(reverse).value(per_item).run(blocks(lines, per_item));
+    Launch(context, kernel)
+        .buffer(args.inputs[0])
+        .buffer(args.outputs[0])
+        .value(at.outer)
+        .value(at.size)
+        .value(at.inner)
+        .value<cl_int>(exclusive)
+        .value<cl_int>(reverse)
+        .value(per_item)
+        .run(blocks(lines, per_item));
   });
 }
 
-// One work-item joins `width` columns, in the order of the rows; if it `fills` them first, they are still in its cache then.
+// One work-item joins `width` columns, in the order of the rows; if it `fills` them first, they are still in its cache
+// then.
 constexpr std::string_view kSegments = R"(
 KERNEL segments(__global const T_mem* x, __global const void* ids, const int wide, __global L_mem* y, const long segments,
                 const long rows, const long inner, __global int* error, const int site, const long width, const int fills, const L_mem empty) {
@@ -251,7 +281,9 @@ std::int64_t empty_bits(const OpDef& op, DType dtype) {
       using Limits = std::numeric_limits<T>;
       return extreme ? static_cast<std::int64_t>(lowest ? Limits::min() : Limits::max()) : plain;
     } else {
-      const float most = std::is_same_v<T, Half> ? 65504.0f : std::is_same_v<T, BFloat16> ? 0x1.FEp127f : std::numeric_limits<float>::max();
+      const float most = std::is_same_v<T, Half>       ? 65504.0f
+                         : std::is_same_v<T, BFloat16> ? 0x1.FEp127f
+                                                       : std::numeric_limits<float>::max();
       return std::bit_cast<std::int32_t>(extreme ? (lowest ? -most : most) : static_cast<float>(plain));
     }
   });
@@ -262,16 +294,19 @@ Prepared prepare_segments(const KernelCall& call) {
   const Shape& out = call.outputs[0].shape();
   std::int64_t inner = 1;
   for (int i = 1; i < out.rank(); ++i) inner *= out[i];
-  const std::int64_t segments = out[0], rows = call.shape(1).elements(), elements = out.elements(), width = columns_per_item(context, inner);
+  const std::int64_t segments = out[0], rows = call.shape(1).elements(), elements = out.elements(),
+                     width = columns_per_item(context, inner);
   const DType lane = lane_dtype(call.dtype());
   const bool wide = call.dtype(1) == DType::i64;
   const std::int64_t empty = empty_bits(call.op, call.dtype());
   const int site = context.error_site(std::string(call.op.name));
   const int lanes = tile_lanes(context, call.dtype());
   const bool fills = context.traits().cpu_type && blocks(inner, width) >= context.traits().units;
-  const KernelFunction kernel = context.kernel(
-      text(prelude(lane == DType::f64), define_dtype("T", call.dtype()), define_dtype("L", lane), pieces_text("T", call.dtype(), lanes), pieces_text("L", lane, lanes), "#define JOINED ", join_text(call.op), "\n", kSegments),
-      "segments");
+  const KernelFunction kernel =
+      context.kernel(text(prelude(lane == DType::f64), define_dtype("T", call.dtype()), define_dtype("L", lane),
+                          pieces_text("T", call.dtype(), lanes), pieces_text("L", lane, lanes), "#define JOINED ",
+                          join_text(call.op), "\n", kSegments),
+                     "segments");
   return prepared([=, &context, filling = Filling(context, lane, elements),
                    narrowing = Narrowing(context, call.dtype(), elements)](const KernelArgs& args) {
     if (elements == 0) return;
@@ -279,8 +314,19 @@ Prepared prepare_segments(const KernelCall& call) {
     const Scratch scratch(context.pool(), narrowing.needed() ? bytes : 0);
     Buffer* joined = narrowing.needed() ? scratch.get() : args.output<Buffer>();
     if (!fills) filling.run_bits(joined, &empty);
-    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.inputs[1]).value<cl_int>(wide).buffer(joined).value(segments)
-        .value(rows).value(inner).error(site).value(width).value<cl_int>(fills).bytes(&empty, dtype_size(lane)).run(blocks(inner, width));
+    Launch(context, kernel)
+        .buffer(args.inputs[0])
+        .buffer(args.inputs[1])
+        .value<cl_int>(wide)
+        .buffer(joined)
+        .value(segments)
+        .value(rows)
+        .value(inner)
+        .error(site)
+        .value(width)
+        .value<cl_int>(fills)
+        .bytes(&empty, dtype_size(lane))
+        .run(blocks(inner, width));
     if (narrowing.needed()) narrowing.run(joined, args.outputs[0]);
   });
 }
@@ -294,10 +340,13 @@ std::int64_t columns_per_item(const Context& context, std::int64_t inner) {
 }
 
 KernelList scan_kernels() { return {{.name = "opencl", .supports = dtypes_supported, .prepare = prepare_scan}}; }
-KernelList segment_kernels() { return {{.name = "opencl", .supports = ordered_dtypes_supported, .prepare = prepare_segments}}; }
+KernelList segment_kernels() {
+  return {{.name = "opencl", .supports = ordered_dtypes_supported, .prepare = prepare_segments}};
+}
 
 void add_array_kernels(KernelTable& table) {
-  for (const OpDef* op : {&reduce_min_op, &reduce_prod_op, &reduce_any_op, &reduce_all_op}) table.set(*op, reduction_kernels());
+  for (const OpDef* op : {&reduce_min_op, &reduce_prod_op, &reduce_any_op, &reduce_all_op})
+    table.set(*op, reduction_kernels());
   table.set(argmin_op, argmax_kernels());
   for (const OpDef* op : kScanFamily) table.set(*op, scan_kernels());
   for (const OpDef* op : kSegmentFamily) table.set(*op, segment_kernels());

@@ -1,4 +1,5 @@
-// Slices with steps, and elements picked and put by position. Updates are made in their order, a few columns a work-item.
+// Slices with steps, and elements picked and put by position. Updates are made in their order, a few columns a
+// work-item.
 #include <array>
 
 #include "tandem/backend/opencl/array_kernels.h"
@@ -17,8 +18,9 @@ std::vector<std::int64_t> strides_of(const KernelCall& call) {
 
 Prepared prepare_slice(const KernelCall& call) {
   const Shape in = call.shape(), out = call.outputs[0].shape();
-  const StridedCopy copy(context_of(call), dtype_size(call.dtype()),
-                         join_axes(out, std::array{slice_steps(in, call.attr().ints("strides")), call.outputs[0].strides}));
+  const StridedCopy copy(
+      context_of(call), dtype_size(call.dtype()),
+      join_axes(out, std::array{slice_steps(in, call.attr().ints("strides")), call.outputs[0].strides}));
   return prepared([=, strides = strides_of(call)](const KernelArgs& args) {
     const std::int64_t offset = slice_offset("strided_slice", in, out, args.run_time.subspan(1), strides);
     if (out.elements() > 0) copy.run(args.inputs[0], offset, args.outputs[0], 0);
@@ -28,13 +30,15 @@ Prepared prepare_slice(const KernelCall& call) {
 Prepared prepare_slice_grad(const KernelCall& call) {
   Context& context = context_of(call);
   const Shape part = call.shape(), whole = call.outputs[0].shape();
-  const StridedCopy copy(context, dtype_size(call.dtype()),
-                         join_axes(part, std::array{call.inputs[0].strides, slice_steps(whole, call.attr().ints("strides"))}));
-  return prepared([=, filling = Filling(context, call.outputs[0].spec), strides = strides_of(call)](const KernelArgs& args) {
-    const std::int64_t offset = slice_offset("strided_slice_grad", whole, part, args.run_time.subspan(1), strides);
-    filling.run(args.outputs[0], 0);
-    if (part.elements() > 0) copy.run(args.inputs[0], 0, args.outputs[0], offset);
-  });
+  const StridedCopy copy(
+      context, dtype_size(call.dtype()),
+      join_axes(part, std::array{call.inputs[0].strides, slice_steps(whole, call.attr().ints("strides"))}));
+  return prepared(
+      [=, filling = Filling(context, call.outputs[0].spec), strides = strides_of(call)](const KernelArgs& args) {
+        const std::int64_t offset = slice_offset("strided_slice_grad", whole, part, args.run_time.subspan(1), strides);
+        filling.run(args.outputs[0], 0);
+        if (part.elements() > 0) copy.run(args.inputs[0], 0, args.outputs[0], offset);
+      });
 }
 
 constexpr std::string_view kSliceAt = R"(
@@ -101,19 +105,32 @@ std::string_view put_text(ScatterKind kind) {
   }
 }
 
-std::string bits_type(std::size_t bytes) { return bytes == 1 ? "uchar" : bytes == 2 ? "ushort" : bytes == 4 ? "uint" : "ulong"; }
+std::string bits_type(std::size_t bytes) {
+  return bytes == 1 ? "uchar" : bytes == 2 ? "ushort" : bytes == 4 ? "uint" : "ulong";
+}
 
 Prepared prepare_gather_nd(const KernelCall& call) {
   Context& context = context_of(call);
   const PositionPlan plan(call.shape(), call.inputs[1]);
-  const std::int64_t rows = plan.inner ? plan.rows : 0, per_item = context.elements_per_item(rows, static_cast<double>(plan.inner));
+  const std::int64_t rows = plan.inner ? plan.rows : 0,
+                     per_item = context.elements_per_item(rows, static_cast<double>(plan.inner));
   const int site = context.error_site("gather_nd");
   const KernelFunction kernel = context.kernel(
-      text(prelude(false), kForEach, "typedef ", bits_type(dtype_size(call.dtype())), " E;\n", kSliceAt, kGatherNd), "gather_nd");
+      text(prelude(false), kForEach, "typedef ", bits_type(dtype_size(call.dtype())), " E;\n", kSliceAt, kGatherNd),
+      "gather_nd");
   return prepared([=, &context](const KernelArgs& args) {
-    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.inputs[1]).value<cl_int>(plan.index == DType::i64)
-        .buffer(args.outputs[0]).value(rows).value(plan.inner).value<cl_int>(plan.depth).bytes(plan.sizes.data(), sizeof(plan.sizes))
-        .error(site).value(per_item).run(blocks(rows, per_item));
+    Launch(context, kernel)
+        .buffer(args.inputs[0])
+        .buffer(args.inputs[1])
+        .value<cl_int>(plan.index == DType::i64)
+        .buffer(args.outputs[0])
+        .value(rows)
+        .value(plan.inner)
+        .value<cl_int>(plan.depth)
+        .bytes(plan.sizes.data(), sizeof(plan.sizes))
+        .error(site)
+        .value(per_item)
+        .run(blocks(rows, per_item));
   });
 }
 
@@ -127,17 +144,27 @@ Prepared prepare_scatter(const KernelCall& call) {
   const std::int64_t width = columns_per_item(context, plan.inner);
   const int site = context.error_site(std::string(call.op.name)), lanes = tile_lanes(context, spec.dtype());
   const KernelFunction kernel = context.kernel(
-      text(prelude(spec.dtype() == DType::f64), define_dtype("T", spec.dtype()), pieces_text("T", spec.dtype(), lanes), "#define PUT ",
-           put_text(scatter_kind(call.op)), "\n", kSliceAt, kScatter), "scatter");
+      text(prelude(spec.dtype() == DType::f64), define_dtype("T", spec.dtype()), pieces_text("T", spec.dtype(), lanes),
+           "#define PUT ", put_text(scatter_kind(call.op)), "\n", kSliceAt, kScatter),
+      "scatter");
   const StridedCopy copy(context, dtype_size(spec.dtype()),
                          join_axes(spec.shape(), std::array{call.outputs[0].strides, call.outputs[0].strides}));
   return prepared([=, &context, filling = Filling(context, spec)](const KernelArgs& args) {
     if (spec.shape().elements() == 0) return;
     if (onto_zeros) filling.run(args.outputs[0], 0);
     else copy.run(args.inputs[0], 0, args.outputs[0], 0);
-    Launch(context, kernel).buffer(args.inputs[indices]).value<cl_int>(plan.index == DType::i64).buffer(args.inputs[indices + 1])
-        .buffer(args.outputs[0]).value(plan.rows).value(plan.inner).value<cl_int>(plan.depth)
-        .bytes(plan.sizes.data(), sizeof(plan.sizes)).error(site).value(width).run(blocks(plan.inner, width));
+    Launch(context, kernel)
+        .buffer(args.inputs[indices])
+        .value<cl_int>(plan.index == DType::i64)
+        .buffer(args.inputs[indices + 1])
+        .buffer(args.outputs[0])
+        .value(plan.rows)
+        .value(plan.inner)
+        .value<cl_int>(plan.depth)
+        .bytes(plan.sizes.data(), sizeof(plan.sizes))
+        .error(site)
+        .value(width)
+        .run(blocks(plan.inner, width));
   });
 }
 
@@ -168,8 +195,14 @@ Prepared prepare_where(const KernelCall& call) {
   const KernelFunction kernel = context.kernel(text(prelude(false), kWhere), "where_indices");
   return prepared([=, &context](const KernelArgs& args) {
     if (count * rank == 0) return;
-    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.outputs[0]).value(elements).value<cl_int>(rank)
-        .bytes(sizes.data(), sizeof(sizes)).value(count).run(1);
+    Launch(context, kernel)
+        .buffer(args.inputs[0])
+        .buffer(args.outputs[0])
+        .value(elements)
+        .value<cl_int>(rank)
+        .bytes(sizes.data(), sizeof(sizes))
+        .value(count)
+        .run(1);
   });
 }
 
@@ -178,7 +211,11 @@ Prepared prepare_where(const KernelCall& call) {
 KernelList strided_slice_kernels() { return {{.name = "opencl copy", .prepare = prepare_slice}}; }
 KernelList strided_slice_grad_kernels() { return {{.name = "opencl copy", .prepare = prepare_slice_grad}}; }
 KernelList gather_nd_kernels() { return {{.name = "opencl copy", .prepare = prepare_gather_nd}}; }
-KernelList scatter_kernels() { return {{.name = "opencl", .supports = ordered_dtypes_supported, .prepare = prepare_scatter}}; }
-KernelList where_indices_kernels() { return {{.name = "opencl", .supports = dtypes_supported, .prepare = prepare_where}}; }
+KernelList scatter_kernels() {
+  return {{.name = "opencl", .supports = ordered_dtypes_supported, .prepare = prepare_scatter}};
+}
+KernelList where_indices_kernels() {
+  return {{.name = "opencl", .supports = dtypes_supported, .prepare = prepare_where}};
+}
 
 }  // namespace tandem::opencl

@@ -153,17 +153,24 @@ KERNEL short_rows(__global const T_mem* x, __global T_mem* y, const long rows, c
 )";
 
 Prepared prepare_short(Context& context, const std::string& source, std::int64_t rows, std::int64_t n) {
-  const std::int64_t groups = blocks(rows, 8), per_item = context.elements_per_item(groups, 320.0 * static_cast<double>(n));
+  const std::int64_t groups = blocks(rows, 8),
+                     per_item = context.elements_per_item(groups, 320.0 * static_cast<double>(n));
   const KernelFunction kernel = context.kernel(source, "short_rows");
   return prepared([=, &context](const KernelArgs& args) {
-    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.outputs[0]).value(rows).value<cl_int>(static_cast<cl_int>(n)).value(per_item)
+    Launch(context, kernel)
+        .buffer(args.inputs[0])
+        .buffer(args.outputs[0])
+        .value(rows)
+        .value<cl_int>(static_cast<cl_int>(n))
+        .value(per_item)
         .run(blocks(groups, per_item));
   });
 }
 
 std::string source(Kind kind, DType dtype) {
-  return text(softmax_text(kind, dtype), "#define LOSS ", is_loss(kind), "\n#define SPARSE ", is_sparse(kind), "\n#define GRADIENT ", has_gradient(kind), kRowText,
-              kKernelText, is_loss(kind) ? std::string_view() : kShortText);
+  return text(softmax_text(kind, dtype), "#define LOSS ", is_loss(kind), "\n#define SPARSE ", is_sparse(kind),
+              "\n#define GRADIENT ", has_gradient(kind), kRowText, kKernelText,
+              is_loss(kind) ? std::string_view() : kShortText);
 }
 
 Prepared prepare(const KernelCall& call) {
@@ -181,7 +188,8 @@ Prepared prepare(const KernelCall& call) {
     Launch launch(context, kernel);
     launch.buffer(args.inputs[logits]).buffer(args.outputs[0]).value(rows).value(n).value(per_item);
     if (is_sparse(kind)) launch.buffer(args.inputs[0]).value<cl_int>(wide).error(site);
-    else if (is_loss(kind)) launch.buffer(args.inputs[0]).value<cl_int>(0).buffer(&context.error_words()).value<cl_int>(0);
+    else if (is_loss(kind))
+      launch.buffer(args.inputs[0]).value<cl_int>(0).buffer(&context.error_words()).value<cl_int>(0);
     if (has_gradient(kind)) launch.buffer(args.inputs[2]);
     launch.run(blocks(rows, per_item));
   });
@@ -189,7 +197,9 @@ Prepared prepare(const KernelCall& call) {
 
 }  // namespace
 
-KernelList cross_entropy_kernels() { return {{.name = "opencl rows", .supports = dtypes_supported, .prepare = prepare}}; }
+KernelList cross_entropy_kernels() {
+  return {{.name = "opencl rows", .supports = dtypes_supported, .prepare = prepare}};
+}
 
 KernelList softmax_kernels() {
   return {{.name = "opencl rows", .supports = rows_supported, .prepare = prepare},

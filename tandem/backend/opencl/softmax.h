@@ -11,7 +11,8 @@ inline constexpr std::int64_t kShortRow = 32;
 
 /// Whatever the device has, so that sums have one order.
 int softmax_lanes(DType dtype);
-/// Of T, the elements' dtype: KIND, one of the kinds by name; KEEPS_LANES, whether memory holds lanes as they are; vectors V, LANES wide.
+/// Of T, the elements' dtype: KIND, one of the kinds by name; KEEPS_LANES, whether memory holds lanes as they are;
+/// vectors V, LANES wide.
 std::string softmax_text(SoftmaxKind kind, DType dtype);
 
 /// Yes where no axes follow that of the softmax.

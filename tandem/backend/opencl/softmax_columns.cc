@@ -1,5 +1,5 @@
-// Softmax, log_softmax and their gradients where axes follow that of the softmax: the tensor is [outer, n, inner], and a work-item takes
-// neighbouring columns of one [n, inner].
+// Softmax, log_softmax and their gradients where axes follow that of the softmax: the tensor is [outer, n, inner], and
+// a work-item takes neighbouring columns of one [n, inner].
 #include "tandem/backend/opencl/kernels.h"
 #include "tandem/backend/opencl/softmax.h"
 #include "tandem/backend/opencl/source.h"
@@ -7,8 +7,8 @@
 namespace tandem::opencl {
 namespace {
 
-/// Vectors of columns that a work-item of a CPU-type device takes: rows that lie a power of two apart meet in few places of its caches, and
-/// more is used of each line and page this way.
+/// Vectors of columns that a work-item of a CPU-type device takes: rows that lie a power of two apart meet in few
+/// places of its caches, and more is used of each line and page this way.
 constexpr int kWide = 8;
 
 /// AT: the columns from c * LANES on, in row k; `whole`, where all WIDE vectors are.
@@ -85,16 +85,24 @@ Prepared prepare_softmax_columns(const KernelCall& call) {
   const SoftmaxKind kind = softmax_kind(call.op);
   const bool gradient = is_softmax_grad(kind);
   const AroundAxis at = around_softmax(call);
-  const std::int64_t lanes = softmax_lanes(call.dtype()), wide = context.traits().cpu_type && at.inner >= kWide * lanes ? kWide : 1;
+  const std::int64_t lanes = softmax_lanes(call.dtype()),
+                     wide = context.traits().cpu_type && at.inner >= kWide * lanes ? kWide : 1;
   const std::int64_t items = call.shape().elements() ? at.outer * blocks(at.inner, wide * lanes) : 0;
-  const std::int64_t per_item = context.elements_per_item(items, static_cast<double>((gradient ? 10 : 40) * wide * lanes * at.size));
-  const std::string source = text(softmax_text(kind, call.dtype()), "#define WIDE ", wide, kTileText, gradient ? kGradientText : kForwardText);
+  const std::int64_t per_item =
+      context.elements_per_item(items, static_cast<double>((gradient ? 10 : 40) * wide * lanes * at.size));
+  const std::string source =
+      text(softmax_text(kind, call.dtype()), "#define WIDE ", wide, kTileText, gradient ? kGradientText : kForwardText);
   const KernelFunction kernel = context.kernel(source, "columns");
   return prepared([=, &context](const KernelArgs& args) {
     Launch launch(context, kernel);
     launch.buffer(args.inputs[0]);
     if (gradient) launch.buffer(args.inputs[1]);
-    launch.buffer(args.outputs[0]).value(at.outer).value(at.size).value(at.inner).value(per_item).run(blocks(items, per_item));
+    launch.buffer(args.outputs[0])
+        .value(at.outer)
+        .value(at.size)
+        .value(at.inner)
+        .value(per_item)
+        .run(blocks(items, per_item));
   });
 }
 

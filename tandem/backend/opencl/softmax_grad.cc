@@ -44,9 +44,16 @@ Prepared prepare(const KernelCall& call) {
   const bool is_short = n <= kShortRow;
   const std::int64_t items = is_short ? blocks(rows, 8) : rows;
   const std::int64_t per_item = context.elements_per_item(items, (is_short ? 80.0 : 10.0) * static_cast<double>(n));
-  const KernelFunction kernel = context.kernel(text(softmax_text(softmax_kind(call.op), call.dtype()), kKernelText), is_short ? "short_rows" : "rows");
+  const KernelFunction kernel = context.kernel(text(softmax_text(softmax_kind(call.op), call.dtype()), kKernelText),
+                                               is_short ? "short_rows" : "rows");
   return prepared([=, &context](const KernelArgs& args) {
-    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.inputs[1]).buffer(args.outputs[0]).value(rows).value(n).value(per_item)
+    Launch(context, kernel)
+        .buffer(args.inputs[0])
+        .buffer(args.inputs[1])
+        .buffer(args.outputs[0])
+        .value(rows)
+        .value(n)
+        .value(per_item)
         .run(blocks(items, per_item));
   });
 }

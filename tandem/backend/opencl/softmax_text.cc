@@ -72,9 +72,10 @@ std::string softmax_text(SoftmaxKind kind, DType dtype) {
   const int lanes = softmax_lanes(dtype);
   auto exp_of = [](auto& in) { return exp(in[0]); };
   auto log_of = [](auto& in) { return log(in[0]); };
-  return text(prelude(lane == DType::f64), kForEach, define_dtype("T", dtype), "typedef ", type, "4 T_lane4;\ntypedef ", type, "2 T_lane2;\n#define KIND ",
-              static_cast<int>(kind), kKinds, "#define KEEPS_LANES ", dtype == lane, "\n#define SHORT ", kShortRow, "\n",
-              pieces_text("T", dtype, lanes), define_function("row_exp", lane, 1, exp_of, lanes), define_function("row_exp8", lane, 1, exp_of),
+  return text(prelude(lane == DType::f64), kForEach, define_dtype("T", dtype), "typedef ", type, "4 T_lane4;\ntypedef ",
+              type, "2 T_lane2;\n#define KIND ", static_cast<int>(kind), kKinds, "#define KEEPS_LANES ", dtype == lane,
+              "\n#define SHORT ", kShortRow, "\n", pieces_text("T", dtype, lanes),
+              define_function("row_exp", lane, 1, exp_of, lanes), define_function("row_exp8", lane, 1, exp_of),
               define_function("row_log", lane, 1, log_of), define_function("piece_log", lane, 1, log_of, lanes), kText);
 }
 

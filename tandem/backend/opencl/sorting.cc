@@ -1,5 +1,6 @@
-// Sorting along the last axis. CPU-type devices sort by digits of keys, a row a work-item or a part of a long row; GPUs merge
-// runs that double, each work-item a slice of the result. The largest few of a row are picked in one walk over it.
+// Sorting along the last axis. CPU-type devices sort by digits of keys, a row a work-item or a part of a long row; GPUs
+// merge runs that double, each work-item a slice of the result. The largest few of a row are picked in one walk over
+// it.
 #include <bit>
 
 #include "tandem/backend/opencl/array_kernels.h"
@@ -10,9 +11,9 @@
 namespace tandem::opencl {
 namespace {
 
-constexpr std::int64_t kShortRow = 64;   // sorted by inserting
+constexpr std::int64_t kShortRow = 64;  // sorted by inserting
 constexpr std::int64_t kMostPicked = 64;
-constexpr std::int64_t kSlice = 16;      // elements of a GPU's work-item
+constexpr std::int64_t kSlice = 16;  // elements of a GPU's work-item
 
 // Equal values keep their order, NaN is above all.
 constexpr std::string_view kOrder = R"(
@@ -201,7 +202,9 @@ KERNEL pick_largest(__global const T_mem* x, __global T_mem* values, __global in
 }
 )";
 
-std::string order_source(DType dtype) { return text(prelude(dtype == DType::f64), kForEach, define_dtype("T", dtype), kOrder); }
+std::string order_source(DType dtype) {
+  return text(prelude(dtype == DType::f64), kForEach, define_dtype("T", dtype), kOrder);
+}
 
 /// What makes the smallest of an integer dtype zero.
 std::string_view integer_top(DType dtype) {
@@ -217,10 +220,11 @@ std::string_view integer_top(DType dtype) {
 std::string item_source(DType dtype, std::string_view way) {
   const bool floating = is_floating(dtype), wide = dtype_size(floating ? lane_dtype(dtype) : dtype) == 8;
   const std::size_t digits = wide ? 8 : floating ? 4 : dtype_size(dtype);
-  return text(prelude(dtype == DType::f64), kForEach, define_dtype("T", dtype), "typedef ", wide ? "ulong" : "uint", " Key;\n#define AS_KEY(v) as_",
-              wide ? "ulong" : "uint", "(v)\n#define IS_FLOAT ", floating ? 1 : 0, "\n#define TOP ((Key)",
-              floating ? integer_top(wide ? DType::i64 : DType::i32) : integer_top(dtype), ")\n#define DIGITS ", digits,
-              "\n#define SHORT_ROW ", kShortRow, "\n#define SLICE ", kSlice, "\n", kItems, way);
+  return text(prelude(dtype == DType::f64), kForEach, define_dtype("T", dtype), "typedef ", wide ? "ulong" : "uint",
+              " Key;\n#define AS_KEY(v) as_", wide ? "ulong" : "uint", "(v)\n#define IS_FLOAT ", floating ? 1 : 0,
+              "\n#define TOP ((Key)", floating ? integer_top(wide ? DType::i64 : DType::i32) : integer_top(dtype),
+              ")\n#define DIGITS ", digits, "\n#define SHORT_ROW ", kShortRow, "\n#define SLICE ", kSlice, "\n", kItems,
+              way);
 }
 
 /// What is sorted, and what of it is wanted.
@@ -232,7 +236,9 @@ struct SortPlan {
   int digits;
 
   explicit SortPlan(const KernelCall& call)
-      : context(&context_of(call)), length(call.shape()[-1]), k(call.outputs[0].shape()[-1]) {
+      : context(&context_of(call)),
+        length(call.shape()[-1]),
+        k(call.outputs[0].shape()[-1]) {
     rows = length ? call.shape().elements() / length : 0;
     descending = &call.op == &top_k_op || call.attr().choice("direction") == "descending";
     write_values = &call.op != &argsort_op;
@@ -252,19 +258,32 @@ struct SortPlan {
     Launch launch(*context, kernel);
     launch.buffer(args.inputs[0]).buffer(items);
     add_outputs(launch, args);
-    launch.value(rows).value(length).value(k).value<cl_int>(write_values).value<cl_int>(write_places).value(per_item)
+    launch.value(rows)
+        .value(length)
+        .value(k)
+        .value<cl_int>(write_values)
+        .value<cl_int>(write_places)
+        .value(per_item)
         .run(blocks(rows * k, per_item));
   }
 };
 
 Prepared prepare_pick(const KernelCall& call) {
   const SortPlan plan(call);
-  const KernelFunction kernel = plan.context->kernel(text(order_source(call.dtype()), "#define MOST_PICKED ", kMostPicked, "\n", kPick), "pick_largest");
+  const KernelFunction kernel = plan.context->kernel(
+      text(order_source(call.dtype()), "#define MOST_PICKED ", kMostPicked, "\n", kPick), "pick_largest");
   const std::int64_t per_item = plan.context->elements_per_item(plan.rows, static_cast<double>(plan.length));
   return prepared([=](const KernelArgs& args) {
     if (plan.rows * plan.k == 0) return;
-    Launch(*plan.context, kernel).buffer(args.inputs[0]).buffer(args.outputs[0]).buffer(args.outputs[1]).value(plan.rows).value(plan.length)
-        .value(static_cast<cl_int>(plan.k)).value(per_item).run(blocks(plan.rows, per_item));
+    Launch(*plan.context, kernel)
+        .buffer(args.inputs[0])
+        .buffer(args.outputs[0])
+        .buffer(args.outputs[1])
+        .value(plan.rows)
+        .value(plan.length)
+        .value(static_cast<cl_int>(plan.k))
+        .value(per_item)
+        .run(blocks(plan.rows, per_item));
   });
 }
 
@@ -278,27 +297,50 @@ Prepared prepare_rows(const KernelCall& call, const SortPlan& plan) {
     Launch launch(*plan.context, kernel);
     launch.buffer(args.inputs[0]).buffer(scratch.get());
     plan.add_outputs(launch, args);
-    launch.value(plan.rows).value(plan.length).value(plan.k).value<cl_int>(plan.descending).value<cl_int>(plan.write_values)
-        .value<cl_int>(plan.write_places).value(per_item).run(items);
+    launch.value(plan.rows)
+        .value(plan.length)
+        .value(plan.k)
+        .value<cl_int>(plan.descending)
+        .value<cl_int>(plan.write_values)
+        .value<cl_int>(plan.write_places)
+        .value(per_item)
+        .run(items);
   });
 }
 
 /// Each digit's items go to their places part by part, so that those of a digit keep their order.
 Prepared prepare_parts(const KernelCall& call, const SortPlan& plan) {
   const std::string source = item_source(call.dtype(), kDigits);
-  const KernelFunction count = plan.context->kernel(source, "count_digits"), start = plan.context->kernel(source, "start_digits"),
-                       place = plan.context->kernel(source, "place_digits"), take = plan.context->kernel(source, "take_items");
+  const KernelFunction count = plan.context->kernel(source, "count_digits"),
+                       start = plan.context->kernel(source, "start_digits"),
+                       place = plan.context->kernel(source, "place_digits"),
+                       take = plan.context->kernel(source, "take_items");
   const std::int64_t parts = 2 * plan.context->traits().units;
   return prepared([=](const KernelArgs& args) {
     const Scratch first(plan.context->pool(), plan.bytes()), second(plan.context->pool(), plan.bytes());
     const Scratch counts(plan.context->pool(), static_cast<std::size_t>(plan.rows * 256 * parts) * sizeof(cl_uint));
     Buffer *from = first.get(), *to = second.get();
     for (cl_int shift = 0; shift < 8 * plan.digits; shift += 8) {
-      Launch(*plan.context, count).buffer(args.inputs[0]).buffer(from).buffer(counts.get()).value(plan.rows).value(plan.length)
-          .value(parts).value(shift).value<cl_int>(plan.descending).run(plan.rows * parts);
+      Launch(*plan.context, count)
+          .buffer(args.inputs[0])
+          .buffer(from)
+          .buffer(counts.get())
+          .value(plan.rows)
+          .value(plan.length)
+          .value(parts)
+          .value(shift)
+          .value<cl_int>(plan.descending)
+          .run(plan.rows * parts);
       Launch(*plan.context, start).buffer(counts.get()).value(plan.rows).value(parts).run(plan.rows);
-      Launch(*plan.context, place).buffer(static_cast<const void*>(from)).buffer(to).buffer(static_cast<const void*>(counts.get()))
-          .value(plan.rows).value(plan.length).value(parts).value(shift).run(plan.rows * parts);
+      Launch(*plan.context, place)
+          .buffer(static_cast<const void*>(from))
+          .buffer(to)
+          .buffer(static_cast<const void*>(counts.get()))
+          .value(plan.rows)
+          .value(plan.length)
+          .value(parts)
+          .value(shift)
+          .run(plan.rows * parts);
       std::swap(from, to);
     }
     plan.take(take, args, from);
@@ -315,17 +357,29 @@ Prepared prepare_digits(const KernelCall& call) {
 Prepared prepare_merge(const KernelCall& call) {
   const SortPlan plan(call);
   const std::string source = item_source(call.dtype(), kMerge);
-  const KernelFunction slices = plan.context->kernel(source, "sort_slices"), merge = plan.context->kernel(source, "merge_runs"),
+  const KernelFunction slices = plan.context->kernel(source, "sort_slices"),
+                       merge = plan.context->kernel(source, "merge_runs"),
                        take = plan.context->kernel(source, "take_items");
   return prepared([=](const KernelArgs& args) {
     if (plan.rows * plan.k == 0) return;
     const Scratch first(plan.context->pool(), plan.bytes()), second(plan.context->pool(), plan.bytes());
     const std::int64_t items = plan.rows * blocks(plan.length, kSlice);
     Buffer *from = first.get(), *to = second.get();
-    Launch(*plan.context, slices).buffer(args.inputs[0]).buffer(from).value(plan.rows).value(plan.length).value<cl_int>(plan.descending)
+    Launch(*plan.context, slices)
+        .buffer(args.inputs[0])
+        .buffer(from)
+        .value(plan.rows)
+        .value(plan.length)
+        .value<cl_int>(plan.descending)
         .run(items);
     for (std::int64_t run = kSlice; run < plan.length; run *= 2) {
-      Launch(*plan.context, merge).buffer(static_cast<const void*>(from)).buffer(to).value(plan.rows).value(plan.length).value(run).run(items);
+      Launch(*plan.context, merge)
+          .buffer(static_cast<const void*>(from))
+          .buffer(to)
+          .value(plan.rows)
+          .value(plan.length)
+          .value(run)
+          .run(items);
       std::swap(from, to);
     }
     plan.take(take, args, from);
@@ -369,8 +423,18 @@ Prepared prepare_searchsorted(const KernelCall& call) {
   const auto top = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(length)));
   const KernelFunction kernel = context.kernel(text(order_source(call.dtype()), kSearch), "searchsorted");
   return prepared([=, &context](const KernelArgs& args) {
-    Launch(context, kernel).buffer(args.inputs[0]).buffer(args.inputs[1]).buffer(args.outputs[0]).value<cl_int>(wide).value(length)
-        .value(each).value(count).value<cl_int>(right).value(top).value(per_item).run(blocks(count, per_item));
+    Launch(context, kernel)
+        .buffer(args.inputs[0])
+        .buffer(args.inputs[1])
+        .buffer(args.outputs[0])
+        .value<cl_int>(wide)
+        .value(length)
+        .value(each)
+        .value(count)
+        .value<cl_int>(right)
+        .value(top)
+        .value(per_item)
+        .run(blocks(count, per_item));
   });
 }
 
@@ -382,7 +446,8 @@ Support sortable(const KernelCall& call) {
 Support few_wanted(const KernelCall& call) {
   if (&call.op != &top_k_op) return no("whole rows are wanted");
   const SortPlan plan(call);
-  if (plan.k > kMostPicked || plan.k * 4 > plan.length) return no("so many are better sorted: ", plan.k, " of ", plan.length);
+  if (plan.k > kMostPicked || plan.k * 4 > plan.length)
+    return no("so many are better sorted: ", plan.k, " of ", plan.length);
   if (!plan.context->traits().cpu_type && plan.rows < 1024) return no("too few rows to keep a GPU busy");
   return sortable(call);
 }
@@ -399,6 +464,8 @@ KernelList sorting_kernels() {
           {.name = "opencl digits", .supports = by_digits, .prepare = prepare_digits},
           {.name = "opencl merge", .supports = sortable, .prepare = prepare_merge}};
 }
-KernelList searchsorted_kernels() { return {{.name = "opencl", .supports = ordered_dtypes_supported, .prepare = prepare_searchsorted}}; }
+KernelList searchsorted_kernels() {
+  return {{.name = "opencl", .supports = ordered_dtypes_supported, .prepare = prepare_searchsorted}};
+}
 
 }  // namespace tandem::opencl

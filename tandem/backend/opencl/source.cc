@@ -26,7 +26,10 @@ bool is_wide(Lane lane) { return lane == Lane::f64 || lane == Lane::i64; }
 /// Writes the statements of one program, whose vectors have `width` lanes.
 class Writer {
  public:
-  Writer(const expr::Program& program, int width, std::string_view mask = lane_type(Lane::mask)) : program_(program), width_(width), mask_(mask) {}
+  Writer(const expr::Program& program, int width, std::string_view mask = lane_type(Lane::mask))
+      : program_(program),
+        width_(width),
+        mask_(mask) {}
 
   std::string run() {
     std::string out;
@@ -87,12 +90,13 @@ class Writer {
   std::string infix(const Node& node, const char* sign) const {
     if (!is_integer_lane(node.lane)) return text(name(node.a), " ", sign, " ", name(node.b));
     const std::string u = unsigned_type(node.lane);
-    return text("as_", vector_type(node.lane), "(as_", u, "(", name(node.a), ") ", sign, " as_", u, "(", name(node.b), "))");
+    return text("as_", vector_type(node.lane), "(as_", u, "(", name(node.a), ") ", sign, " as_", u, "(", name(node.b),
+                "))");
   }
 
   std::string shift(const Node& node, const char* sign) const {
-    return text("as_", vector_type(node.lane), "(as_", unsigned_type(node.lane), "(", name(node.a), ") ", sign, " ", node.bits,
-                node.lane == Lane::i64 ? "ul)" : "u)");
+    return text("as_", vector_type(node.lane), "(as_", unsigned_type(node.lane), "(", name(node.a), ") ", sign, " ",
+                node.bits, node.lane == Lane::i64 ? "ul)" : "u)");
   }
 
   std::string arithmetic(const Node& node) const {
@@ -102,9 +106,12 @@ class Writer {
       case Prim::add: return infix(node, "+");
       case Prim::sub: return infix(node, "-");
       case Prim::mul: return infix(node, "*");
-      case Prim::div: return whole ? by_eight(node, node.lane == Lane::i64 ? "divide_long" : "divide_int") : infix(node, "/");
+      case Prim::div:
+        return whole ? by_eight(node, node.lane == Lane::i64 ? "divide_long" : "divide_int") : infix(node, "/");
       case Prim::fma: return text("fma(", a, ", ", b, ", ", name(node.c), ")");
-      case Prim::neg: return whole ? text("as_", vector_type(node.lane), "(0 - as_", unsigned_type(node.lane), "(", a, "))") : text("-", a);
+      case Prim::neg:
+        return whole ? text("as_", vector_type(node.lane), "(0 - as_", unsigned_type(node.lane), "(", a, "))")
+                     : text("-", a);
       case Prim::abs: return whole ? text("as_", vector_type(node.lane), "(abs(", a, "))") : text("fabs(", a, ")");
       case Prim::sqrt: return text("sqrt(", a, ")");
       case Prim::min: return text("PICK(", a, " < ", b, ", ", a, ", ", b, ")");
@@ -121,8 +128,8 @@ class Writer {
       case Prim::shift_left_by: return infix(node, "<<");
       case Prim::shift_right_by: return infix(node, ">>");
       case Prim::mul_hi_u32:
-        return text(as(Lane::i32), "(convert_uint", width_, "((convert_ulong", width_, "(as_uint", width_, "(", a, ")) * convert_ulong", width_,
-                    "(as_uint", width_, "(", b, "))) >> 32))");
+        return text(as(Lane::i32), "(convert_uint", width_, "((convert_ulong", width_, "(as_uint", width_, "(", a,
+                    ")) * convert_ulong", width_, "(as_uint", width_, "(", b, "))) >> 32))");
       case Prim::angle_rest: return text("angle_rest_", lane_type(node.lane), width_, "(", a, ", ", node.bits, ")");
       default: TANDEM_CHECK(false, "no OpenCL text for ", expr::prim_name(node.prim)); return "";
     }
@@ -130,20 +137,25 @@ class Writer {
 
   std::string rounded(const Node& node) const {
     const bool wide = is_wide(node.lane);
-    return text("ROUND_EVEN(", vector_type(node.lane), ", ", vector_type(wide ? Lane::i64 : Lane::i32), ", ", name(node.a), ", ", wide ? "0x1p52" : "0x1p23f", ")");
+    return text("ROUND_EVEN(", vector_type(node.lane), ", ", vector_type(wide ? Lane::i64 : Lane::i32), ", ",
+                name(node.a), ", ", wide ? "0x1p52" : "0x1p23f", ")");
   }
 
   /// Calls a function of two operands that is written for vectors of eight.
   std::string by_eight(const Node& node, std::string_view function) const {
-    const auto call = [&](std::string_view half) { return text(function, "(", name(node.a), half, ", ", name(node.b), half, ")"); };
-    return width_ == kWidth ? call("") : text("JOIN(", vector_type(node.lane), ", ", call(".lo"), ", ", call(".hi"), ")");
+    const auto call = [&](std::string_view half) {
+      return text(function, "(", name(node.a), half, ", ", name(node.b), half, ")");
+    };
+    return width_ == kWidth ? call("")
+                            : text("JOIN(", vector_type(node.lane), ", ", call(".lo"), ", ", call(".hi"), ")");
   }
 
   std::string conversion(const Node& node) const {
     const Lane from = lane(node.a);
     const std::string a = name(node.a), to = vector_type(node.lane);
     if (node.lane == from) return a;
-    if (from == Lane::mask) return text("PICK(", mask_for(node.a, node.lane), ", ", all(node.lane, "1"), ", ", all(node.lane, "0"), ")");
+    if (from == Lane::mask)
+      return text("PICK(", mask_for(node.a, node.lane), ", ", all(node.lane, "1"), ", ", all(node.lane, "0"), ")");
     if (node.lane == Lane::mask) {
       const std::string compared = text("(", a, " != ", all(from, "0"), ")");
       return is_wide(from) ? text(convert(Lane::i32), compared) : compared;
@@ -155,7 +167,8 @@ class Writer {
   /// Towards zero; what does not fit, NaN included, gives the smallest integer, as x86 does.
   std::string cut(const Node& node, Lane from) const {
     const bool wide = node.lane == Lane::i64;
-    const std::string a = name(node.a), bound = all(from, text(wide ? "0x1p63" : "0x1p31", from == Lane::f64 ? "" : "f"));
+    const std::string a = name(node.a),
+                      bound = all(from, text(wide ? "0x1p63" : "0x1p31", from == Lane::f64 ? "" : "f"));
     std::string fits = text("((", a, " > -", bound, ") & (", a, " < ", bound, "))");
     if (is_wide(from) && !wide) fits = text(convert(Lane::i32), fits);
     if (!is_wide(from) && wide) fits = text(convert(Lane::i64), fits);
@@ -268,18 +281,24 @@ MemoryText memory_text(DType dtype) {
     case DType::f32: return {"float", "p[i]", "GET8(float8, p + i)", "p[i] = v", "PUT8(float8, p + i, v)"};
     case DType::f64: return {"double", "p[i]", "GET8(double8, p + i)", "p[i] = v", "PUT8(double8, p + i, v)"};
     case DType::i8:
-      return {"char", "p[i]", "convert_int8(GET8(char8, p + i))", "p[i] = (char)v", "PUT8(char8, p + i, convert_char8(v))"};
+      return {"char", "p[i]", "convert_int8(GET8(char8, p + i))", "p[i] = (char)v",
+              "PUT8(char8, p + i, convert_char8(v))"};
     case DType::u8:
-      return {"uchar", "p[i]", "convert_int8(GET8(uchar8, p + i))", "p[i] = (uchar)v", "PUT8(uchar8, p + i, convert_uchar8(v))"};
+      return {"uchar", "p[i]", "convert_int8(GET8(uchar8, p + i))", "p[i] = (uchar)v",
+              "PUT8(uchar8, p + i, convert_uchar8(v))"};
     case DType::i32: return {"int", "p[i]", "GET8(int8, p + i)", "p[i] = v", "PUT8(int8, p + i, v)"};
     case DType::i16:
-      return {"short", "p[i]", "convert_int8(GET8(short8, p + i))", "p[i] = (short)v", "PUT8(short8, p + i, convert_short8(v))"};
+      return {"short", "p[i]", "convert_int8(GET8(short8, p + i))", "p[i] = (short)v",
+              "PUT8(short8, p + i, convert_short8(v))"};
     case DType::u16:
-      return {"ushort", "p[i]", "convert_int8(GET8(ushort8, p + i))", "p[i] = (ushort)v", "PUT8(ushort8, p + i, convert_ushort8(v))"};
+      return {"ushort", "p[i]", "convert_int8(GET8(ushort8, p + i))", "p[i] = (ushort)v",
+              "PUT8(ushort8, p + i, convert_ushort8(v))"};
     case DType::u32:
-      return {"uint", "p[i]", "convert_long8(GET8(uint8, p + i))", "p[i] = (uint)v", "PUT8(uint8, p + i, convert_uint8(v))"};
+      return {"uint", "p[i]", "convert_long8(GET8(uint8, p + i))", "p[i] = (uint)v",
+              "PUT8(uint8, p + i, convert_uint8(v))"};
     case DType::u64:
-      return {"ulong", "(long)p[i]", "as_long8(GET8(ulong8, p + i))", "p[i] = (ulong)v", "PUT8(ulong8, p + i, as_ulong8(v))"};
+      return {"ulong", "(long)p[i]", "as_long8(GET8(ulong8, p + i))", "p[i] = (ulong)v",
+              "PUT8(ulong8, p + i, as_ulong8(v))"};
     case DType::i64: return {"long", "p[i]", "GET8(long8, p + i)", "p[i] = v", "PUT8(long8, p + i, v)"};
     default:
       return {"uchar", "p[i] ? -1 : 0", "convert_int8(GET8(uchar8, p + i)) != (int8)(0)", "p[i] = (uchar)(v & 1)",
@@ -334,24 +353,27 @@ std::string_view lane_type(Lane lane) {
 
 std::string prelude(bool fp64) {
   return text("#pragma OPENCL FP_CONTRACT OFF\n", fp64 ? "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" : "",
-              kDialect, fp64 ? "#ifdef ANYWHERE\nANYWHERE(double, 8)\n#endif\n" : "", kBools, kRound, kDivide, kSmallFloats);
+              kDialect, fp64 ? "#ifdef ANYWHERE\nANYWHERE(double, 8)\n#endif\n" : "", kBools, kRound, kDivide,
+              kSmallFloats);
 }
 
 std::string define_dtype(std::string_view slot, DType dtype) {
   const MemoryText m = memory_text(dtype);
   const std::string lane(lane_type(expr::lane_of(dtype)));
-  const std::string in = text("(__global const ", slot, "_mem* p, long i"), out = text("(__global ", slot, "_mem* p, long i, ");
+  const std::string in = text("(__global const ", slot, "_mem* p, long i"),
+                    out = text("(__global ", slot, "_mem* p, long i, ");
   return text(
-      "typedef ", m.memory, " ", slot, "_mem;\ntypedef ", lane, " ", slot, "_lane;\ntypedef ", lane, "8 ", slot, "_lane8;\n",
-      "static ", lane, " ", slot, "_load", in, ") { return ", m.load, "; }\n",
-      "static ", lane, "8 ", slot, "_load8", in, ") { return ", m.load8, "; }\n",
+      "typedef ", m.memory, " ", slot, "_mem;\ntypedef ", lane, " ", slot, "_lane;\ntypedef ", lane, "8 ", slot,
+      "_lane8;\n", "static ", lane, " ", slot, "_load", in, ") { return ", m.load, "; }\n", "static ", lane, "8 ", slot,
+      "_load8", in, ") { return ", m.load8, "; }\n",
       // The first m of eight, `stride` apart; the others are `rest`. Not unrolled: seldom run, and always compiled.
       "static ", lane, "8 ", slot, "_part", in, ", long stride, int m, ", lane, " rest) {\n  ", lane,
-      " v[8];\n#pragma unroll 1\n  for (int k = 0; k < 8; ++k) v[k] = k < m ? ", slot, "_load(p, i + k * stride) : rest;\n  return vload8(0, v);\n}\n",
-      "static void ", slot, "_store", out, lane, " v) { ", m.store, "; }\n",
-      "static void ", slot, "_store8", out, lane, "8 v) { ", m.store8, "; }\n",
+      " v[8];\n#pragma unroll 1\n  for (int k = 0; k < 8; ++k) v[k] = k < m ? ", slot,
+      "_load(p, i + k * stride) : rest;\n  return vload8(0, v);\n}\n", "static void ", slot, "_store", out, lane,
+      " v) { ", m.store, "; }\n", "static void ", slot, "_store8", out, lane, "8 v) { ", m.store8, "; }\n",
       "static void ", slot, "_store_part", out, lane, "8 v, long stride, int m) {\n  ", lane,
-      " all[8];\n  vstore8(v, 0, all);\n#pragma unroll 1\n  for (int k = 0; k < m; ++k) ", slot, "_store(p, i + k * stride, all[k]);\n}\n");
+      " all[8];\n  vstore8(v, 0, all);\n#pragma unroll 1\n  for (int k = 0; k < m; ++k) ", slot,
+      "_store(p, i + k * stride, all[k]);\n}\n");
 }
 
 std::string slot_of(DType dtype) { return text("D", static_cast<int>(dtype)); }
@@ -369,7 +391,9 @@ std::string define_dtypes(const expr::Program& program) {
 std::string with_slot(std::string_view source, std::string_view slot) {
   std::string out;
   for (std::size_t at = 0; at < source.size(); ++at) {
-    const bool starts = source.substr(at, 2) == "D_" && (at == 0 || !(std::isalnum(static_cast<unsigned char>(source[at - 1])) || source[at - 1] == '_'));
+    const bool starts =
+        source.substr(at, 2) == "D_" &&
+        (at == 0 || !(std::isalnum(static_cast<unsigned char>(source[at - 1])) || source[at - 1] == '_'));
     if (starts) out += slot;
     else out += source[at];
   }
@@ -380,7 +404,9 @@ std::string statements(const expr::Program& program, int width) { return Writer(
 
 bool is_of_bytes(const expr::Program& program) {
   constexpr Prim kOfBits[] = {Prim::input, Prim::constant, Prim::bit_and, Prim::bit_or, Prim::bit_xor, Prim::bit_not};
-  return std::ranges::all_of(program.nodes, [&](const Node& node) { return node.lane == Lane::mask && std::ranges::count(kOfBits, node.prim); }) &&
+  return std::ranges::all_of(
+             program.nodes,
+             [&](const Node& node) { return node.lane == Lane::mask && std::ranges::count(kOfBits, node.prim); }) &&
          std::ranges::all_of(program.inputs, [](DType dtype) { return dtype == DType::boolean; }) &&
          std::ranges::all_of(program.outputs, [](const auto& output) { return output.dtype == DType::boolean; });
 }
@@ -390,7 +416,8 @@ std::string define_function_from(std::string_view name, DType lane, const expr::
   const std::string type = text(lane_type(expr::lane_of(lane)), width);
   std::string parameters;
   for (std::size_t i = 0; i < program.inputs.size(); ++i) parameters += text(i ? ", " : "", type, " in", i);
-  return text("static ", type, " ", name, "(", parameters, ") {\n", statements(program, width), "      return v", program.outputs[0].node, ";\n}\n");
+  return text("static ", type, " ", name, "(", parameters, ") {\n", statements(program, width), "      return v",
+              program.outputs[0].node, ";\n}\n");
 }
 
 bool uses_fp64(const expr::Program& program) {

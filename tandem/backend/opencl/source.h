@@ -32,8 +32,8 @@ std::string define_dtypes(const expr::Program& program);
 std::string with_slot(std::string_view source, std::string_view slot);
 
 /// The nodes of `program` as statements `const float8 v3 = …;`. Input i is the variable in<i>; `index` (ulong8) is the
-/// position of the elements. Output k is the variable v<outputs[k].node>. Vectors have `width` lanes: 8, or 16 where the
-/// program asks for no positions.
+/// position of the elements. Output k is the variable v<outputs[k].node>. Vectors have `width` lanes: 8, or 16 where
+/// the program asks for no positions.
 std::string statements(const expr::Program& program, int width = kWidth);
 
 /// Whether bools come in, their bits are combined, and bools go out: then masks need not be as wide as numbers.
@@ -51,8 +51,9 @@ std::string define_function(std::string_view name, DType lane, int arity, F buil
   expr::Graph graph;
   std::vector<expr::Expr> in;
   for (int i = 0; i < arity; ++i) in.push_back(graph.input(i, expr::lane_of(lane)));
-  return define_function_from(name, lane,
-                              expr::make_program(graph, std::vector<DType>(static_cast<std::size_t>(arity), lane), {build(in)}, {lane}), width);
+  return define_function_from(
+      name, lane,
+      expr::make_program(graph, std::vector<DType>(static_cast<std::size_t>(arity), lane), {build(in)}, {lane}), width);
 }
 
 bool uses_fp64(const expr::Program& program);

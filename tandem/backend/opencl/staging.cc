@@ -6,8 +6,8 @@ Staging::Staging(cl_context context, Queue& queue) : queue_(queue) {
   cl_int status = CL_SUCCESS;
   memory_ = MemoryHandle(clCreateBuffer(context, CL_MEM_READ_ONLY | CL_MEM_ALLOC_HOST_PTR, kBytes, nullptr, &status));
   check(status, "making a staging buffer");
-  address_ = static_cast<char*>(clEnqueueMapBuffer(queue.get(), memory_.get(), CL_TRUE, CL_MAP_WRITE, 0, kBytes, 0, nullptr,
-                                                   nullptr, &status));
+  address_ = static_cast<char*>(
+      clEnqueueMapBuffer(queue.get(), memory_.get(), CL_TRUE, CL_MAP_WRITE, 0, kBytes, 0, nullptr, nullptr, &status));
   check(status, "mapping a staging buffer");
 }
 

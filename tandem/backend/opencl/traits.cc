@@ -49,7 +49,8 @@ Traits traits_of(cl_device_id device) {
   // Such a driver reports the machine's memory, and knows nothing of cgroups.
   if (t.in_host_memory) t.memory_bytes = std::min(t.memory_bytes, usable_memory());
   t.largest_buffer = device_info<cl_ulong>(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
-  t.alignment = std::max<std::size_t>(MemorySpace::kSliceAlignment, device_info<cl_uint>(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
+  t.alignment = std::max<std::size_t>(MemorySpace::kSliceAlignment,
+                                      device_info<cl_uint>(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
   return t;
 }
 

@@ -10,14 +10,18 @@
 
 namespace tandem::opencl {
 
-/// The end of a copy, or of other work on bytes of the host. Who waits for one to the host is told when it, or the op that
-/// made what it copies, has failed; from the host only the bytes there are waited for, and who reads the device's copy is
-/// told.
+/// The end of a copy, or of other work on bytes of the host. Who waits for one to the host is told when it, or the op
+/// that made what it copies, has failed; from the host only the bytes there are waited for, and who reads the device's
+/// copy is told.
 class CopyEvent final : public EventState {
  public:
   CopyEvent(Context& context, Queue& queue, std::uint64_t number) : context_(context), queue_(queue), number_(number) {}
   CopyEvent(Context& context, const Uses& source)
-      : context_(context), queue_(*context.copy_), number_(source.copy), to_host_(true), source_(source) {}
+      : context_(context),
+        queue_(*context.copy_),
+        number_(source.copy),
+        to_host_(true),
+        source_(source) {}
   bool done() const override { return context_.ended(queue_, number_); }
   void wait() override {
     context_.wait_for(queue_, number_);
@@ -101,7 +105,8 @@ void Context::free(Buffer* buffer) noexcept {
 void Context::show_to_host(const MemoryHandle& shared, std::size_t bytes) {
   if (bytes == 0 || left_behind()) return;
   cl_int status = CL_SUCCESS;
-  void* at = clEnqueueMapBuffer(reports_.get(), shared.get(), CL_TRUE, CL_MAP_READ, 0, bytes, 0, nullptr, nullptr, &status);
+  void* at =
+      clEnqueueMapBuffer(reports_.get(), shared.get(), CL_TRUE, CL_MAP_READ, 0, bytes, 0, nullptr, nullptr, &status);
   check(status, "showing a buffer to the host");
   check(clEnqueueUnmapMemObject(reports_.get(), shared.get(), at, 0, nullptr, nullptr), "showing a buffer to the host");
   check(clFinish(reports_.get()), "showing a buffer to the host");
@@ -117,13 +122,14 @@ Event Context::upload(Buffer& to, const void* from, std::size_t bytes, bool pend
     if (staged) std::memcpy(staged, from, bytes);
   }
   Uses& uses = to.uses();
-  uses.copy = copy_->enqueue(
-      "copying from the host", compute_->pending(uses.compute), nullptr, Transfer::to_device, compute_->last(),
-      [&](cl_uint count, const cl_event* after, cl_event* event) {
-        return clEnqueueWriteBuffer(copy_->get(), to.memory.get(), CL_FALSE, 0, bytes, staged ? staged : from, count, after, event);
-      });
+  uses.copy = copy_->enqueue("copying from the host", compute_->pending(uses.compute), nullptr, Transfer::to_device,
+                             compute_->last(), [&](cl_uint count, const cl_event* after, cl_event* event) {
+                               return clEnqueueWriteBuffer(copy_->get(), to.memory.get(), CL_FALSE, 0, bytes,
+                                                           staged ? staged : from, count, after, event);
+                             });
   if (pending)
-    if (const Losses::Command source = losses_.arriving_at(from); source.number) losses_.depends({uses.copy, true}, source);
+    if (const Losses::Command source = losses_.arriving_at(from); source.number)
+      losses_.depends({uses.copy, true}, source);
   uses.written = 0;
   uses.uploaded = uses.copy;
   if (staged) return staging_->taken_by(uses.copy), Event();
@@ -136,10 +142,9 @@ Event Context::download(void* to, const Buffer& from, std::size_t bytes) {
   if (bytes) ask_for_reports(uses.compute);
   if (bytes)
     uses.copy = copy_->enqueue("copying to the host", compute_->pending(uses.compute), nullptr, Transfer::to_host,
-                               compute_->last(),
-                               [&](cl_uint count, const cl_event* after, cl_event* event) {
-                                 return clEnqueueReadBuffer(copy_->get(), from.memory.get(), CL_FALSE, 0, bytes, to, count,
-                                                            after, event);
+                               compute_->last(), [&](cl_uint count, const cl_event* after, cl_event* event) {
+                                 return clEnqueueReadBuffer(copy_->get(), from.memory.get(), CL_FALSE, 0, bytes, to,
+                                                            count, after, event);
                                });
   if (bytes) losses_.depends({uses.copy, true}, uses, to);
   return Event(new CopyEvent(*this, uses));
@@ -210,8 +215,9 @@ void Context::wait_for(Queue& queue, std::uint64_t number) {
 
 void Context::look_for_failures() {
   for (const Queue::Failure& failed : compute_->take_failures())
-    losses_.add({{failed.number}}, ErrorCode::device_failed,
-                text(failed.op ? failed.op->op : "a kernel", " failed on ", health_.device, ": ", status_text(failed.status)));
+    losses_.add(
+        {{failed.number}}, ErrorCode::device_failed,
+        text(failed.op ? failed.op->op : "a kernel", " failed on ", health_.device, ": ", status_text(failed.status)));
   for (const Queue::Failure& failed : copy_->take_failures()) note_failed_copy(failed);
   take_reports();
 }

@@ -14,8 +14,12 @@ class Memory final : public MemorySpace {
   std::string_view name() const override { return name_; }
   void* allocate(std::size_t bytes) override { return std::aligned_alloc(64, (bytes + 64) / 64 * 64); }
   void free(void* address, std::size_t) noexcept override { std::free(address); }
-  Event copy_from_host(void* to, const void* from, std::size_t bytes, bool) override { return copy(to, from, bytes, costs_.to_device(bytes)); }
-  Event copy_to_host(void* to, const void* from, std::size_t bytes) override { return copy(to, from, bytes, costs_.to_host(bytes)); }
+  Event copy_from_host(void* to, const void* from, std::size_t bytes, bool) override {
+    return copy(to, from, bytes, costs_.to_device(bytes));
+  }
+  Event copy_to_host(void* to, const void* from, std::size_t bytes) override {
+    return copy(to, from, bytes, costs_.to_host(bytes));
+  }
 
  private:
   Event copy(void* to, const void* from, std::size_t bytes, double us) {
@@ -32,9 +36,14 @@ class Memory final : public MemorySpace {
 class SimDevice final : public Device {
  public:
   SimDevice(const DeviceName& name, Costs costs, Clock& clock, MemorySpace* host)
-      : properties_{.name = name, .description = "simulated"}, costs_(std::move(costs)), clock_(clock),
-        own_(name.short_name(), costs_, clock), memory_(host ? *host : own_) {
-    const Kernel kernel{.name = "sim", .prepare = [](const KernelCall& call) { return static_cast<SimDevice&>(*call.device).prepare(call); }};
+      : properties_{.name = name, .description = "simulated"},
+        costs_(std::move(costs)),
+        clock_(clock),
+        own_(name.short_name(), costs_, clock),
+        memory_(host ? *host : own_) {
+    const Kernel kernel{.name = "sim", .prepare = [](const KernelCall& call) {
+                          return static_cast<SimDevice&>(*call.device).prepare(call);
+                        }};
     for (const OpDef* op : op_list()) kernels_.set(*op, {kernel});
   }
   const DeviceProperties& properties() const override { return properties_; }

@@ -19,7 +19,8 @@ struct Trial {
   double worst() const {
     std::mt19937 random(static_cast<unsigned>(m * n + k));
     const auto fill = [&](auto& values) {
-      for (auto& value : values) value = std::decay_t<decltype(value)>(static_cast<float>(static_cast<int>(random() % 257) - 128) / 128);
+      for (auto& value : values)
+        value = std::decay_t<decltype(value)>(static_cast<float>(static_cast<int>(random() % 257) - 128) / 128);
     };
     std::vector<BFloat16> a(static_cast<std::size_t>(m * k)), b(static_cast<std::size_t>(k * n));
     std::vector<Result> c(static_cast<std::size_t>(m * (n + kBehind)));
@@ -28,16 +29,29 @@ struct Trial {
     fill(c);
     const std::vector<Result> before = c;
     const std::int64_t lda = transpose_a ? m : k, ldb = transpose_b ? k : n, ldc = n + kBehind;
-    amx_gemm(Gemm<BFloat16, Result>{.m = m, .n = n, .k = k, .transpose_a = transpose_a, .transpose_b = transpose_b, .a = a.data(), .lda = lda, .b = b.data(),
-                                    .ldb = ldb, .c = c.data(), .ldc = ldc, .accumulate = accumulate});
+    amx_gemm(Gemm<BFloat16, Result>{.m = m,
+                                    .n = n,
+                                    .k = k,
+                                    .transpose_a = transpose_a,
+                                    .transpose_b = transpose_b,
+                                    .a = a.data(),
+                                    .lda = lda,
+                                    .b = b.data(),
+                                    .ldb = ldb,
+                                    .c = c.data(),
+                                    .ldc = ldc,
+                                    .accumulate = accumulate});
     double worst = 0;
     for (std::int64_t i = 0; i < m; ++i) {
       for (std::int64_t j = 0; j < n; ++j) {
         double sum = accumulate ? double(float(before[i * ldc + j])) : 0;
-        for (std::int64_t p = 0; p < k; ++p) sum += double(float(a[transpose_a ? p * lda + i : i * lda + p])) * float(b[transpose_b ? j * ldb + p : p * ldb + j]);
+        for (std::int64_t p = 0; p < k; ++p)
+          sum += double(float(a[transpose_a ? p * lda + i : i * lda + p])) *
+                 float(b[transpose_b ? j * ldb + p : p * ldb + j]);
         worst = std::max(worst, std::abs(sum - float(c[i * ldc + j])) / (1 + std::abs(sum)));
       }
-      for (std::int64_t j = n; j < ldc; ++j) EXPECT_EQ(float(c[i * ldc + j]), float(before[i * ldc + j])) << "written behind row " << i;
+      for (std::int64_t j = n; j < ldc; ++j)
+        EXPECT_EQ(float(c[i * ldc + j]), float(before[i * ldc + j])) << "written behind row " << i;
     }
     return worst;
   }
@@ -46,7 +60,15 @@ struct Trial {
 
 template <class Result>
 void check_products(double tolerance) {
-  for (auto [m, n, k] : {std::array<std::int64_t, 3>{1, 1, 1}, {16, 16, 32}, {17, 33, 31}, {47, 15, 65}, {64, 64, 64}, {5, 70, 1030}, {530, 9, 40}, {9, 540, 33}, {40, 33, 2500}})
+  for (auto [m, n, k] : {std::array<std::int64_t, 3>{1, 1, 1},
+                         {16, 16, 32},
+                         {17, 33, 31},
+                         {47, 15, 65},
+                         {64, 64, 64},
+                         {5, 70, 1030},
+                         {530, 9, 40},
+                         {9, 540, 33},
+                         {40, 33, 2500}})
     for (int flags = 0; flags < 8; ++flags) {
       const Trial<Result> trial{m, n, k, (flags & 1) != 0, (flags & 2) != 0, (flags & 4) != 0};
       EXPECT_LT(trial.worst(), tolerance) << m << " x " << n << " x " << k << ", flags " << flags;
@@ -80,13 +102,16 @@ TEST(Halves, RowsConvertAsSingleNumbersDo) {
     widen(halves.data(), wide.data(), kAll);
     for (std::int64_t i = 0; i < kAll; ++i) {
       const auto one = static_cast<float>(halves[static_cast<std::size_t>(i)]);
-      ASSERT_TRUE(wide[static_cast<std::size_t>(i)] == one || (std::isnan(wide[static_cast<std::size_t>(i)]) && std::isnan(one))) << i;
+      ASSERT_TRUE(wide[static_cast<std::size_t>(i)] == one ||
+                  (std::isnan(wide[static_cast<std::size_t>(i)]) && std::isnan(one)))
+          << i;
     }
     std::mt19937 random(7);
     for (float& value : wide) value = std::bit_cast<float>(static_cast<std::uint32_t>(random()));
     narrow(wide.data(), back.data(), kAll - 3);  // a rest that fills no vector
     for (std::int64_t i = 0; i < kAll - 3; ++i)
-      ASSERT_EQ(back[static_cast<std::size_t>(i)].bits, T(wide[static_cast<std::size_t>(i)]).bits) << wide[static_cast<std::size_t>(i)];
+      ASSERT_EQ(back[static_cast<std::size_t>(i)].bits, T(wide[static_cast<std::size_t>(i)]).bits)
+          << wide[static_cast<std::size_t>(i)];
     EXPECT_EQ(back[kAll - 1].bits, 0) << "written behind the end";
   };
   check(BFloat16{});

@@ -5,7 +5,9 @@
 namespace tandem {
 namespace {
 
-double furthest(const Tensor& a, const Tensor& b) { return static_cast<double>(reduce_max(abs(cast(a, DType::f64) - b)).item<double>()); }
+double furthest(const Tensor& a, const Tensor& b) {
+  return static_cast<double>(reduce_max(abs(cast(a, DType::f64) - b)).item<double>());
+}
 
 /// The result and the gradients by query, key and value; float64 is computed by the reference, all scores at once.
 Tensors trained(const Tensors& inputs, DType dtype, bool causal) {
@@ -24,7 +26,8 @@ TEST(Attention, SeveralTilesOfRowsGiveWhatAllScoresAtOnceGive) {
   const Tensors inputs{random_normal({2, 200, 2, 16}), random_normal({2, 600, 2, 16}), random_normal({2, 600, 2, 16})};
   for (const bool causal : {false, true}) {
     const Tensors got = trained(inputs, DType::f32, causal), wanted = trained(inputs, DType::f64, causal);
-    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_LT(furthest(got[i], wanted[i]), 1e-4) << "part " << i << ", causal " << causal;
+    for (std::size_t i = 0; i < got.size(); ++i)
+      EXPECT_LT(furthest(got[i], wanted[i]), 1e-4) << "part " << i << ", causal " << causal;
   }
 }
 

@@ -59,9 +59,28 @@ T any_value(std::mt19937_64& random) {
     using F = expr::LaneType<T>;
     const F infinity = std::numeric_limits<F>::infinity();
     using Limits = std::numeric_limits<F>;
-    const F hard[] = {0, -F{0}, 1, -1, infinity, -infinity, Limits::quiet_NaN(), F(0.5), F(2.5), F(-3.5),
-                      Limits::denorm_min(), -Limits::denorm_min(), Limits::min(), Limits::max(), Limits::lowest(),
-                      F(6e-8), F(65504), F(65519.99), F(65520), F(2147483648.0), F(-2147483648.0), F(2147483520.0)};
+    const F hard[] = {0,
+                      -F{0},
+                      1,
+                      -1,
+                      infinity,
+                      -infinity,
+                      Limits::quiet_NaN(),
+                      F(0.5),
+                      F(2.5),
+                      F(-3.5),
+                      Limits::denorm_min(),
+                      -Limits::denorm_min(),
+                      Limits::min(),
+                      Limits::max(),
+                      Limits::lowest(),
+                      F(6e-8),
+                      F(65504),
+                      F(65519.99),
+                      F(65520),
+                      F(2147483648.0),
+                      F(-2147483648.0),
+                      F(2147483520.0)};
     const auto small = static_cast<F>(static_cast<double>(random() % 20001) / 100 - 100);
     value = T(kind == 1 ? hard[random() % std::size(hard)] : small);
   }

@@ -27,9 +27,8 @@ using expr::Prim;
 using expr::Program;
 
 constexpr std::int64_t kLengths[] = {0, 1, 3, 7, 8, 9, 31, 64, 65, 1000};
-constexpr DType kStored[] = {DType::f16, DType::bf16, DType::f32, DType::f64,    DType::i8,
-                             DType::u8,  DType::i16,  DType::u16, DType::i32,    DType::i64,
-                             DType::u64, DType::boolean};
+constexpr DType kStored[] = {DType::f16, DType::bf16, DType::f32, DType::f64, DType::i8,  DType::u8,
+                             DType::i16, DType::u16,  DType::i32, DType::i64, DType::u64, DType::boolean};
 
 DType dtype_of_lane(Lane lane) {
   constexpr DType dtypes[] = {DType::f32, DType::f64, DType::i32, DType::i64, DType::boolean};
@@ -96,8 +95,8 @@ Expr prim2(Prim prim, Expr a, Expr b) {
 
 TEST_P(Jit, ArithmeticAndComparisonsOfEveryLaneGiveTheBitsOfEvaluate) {
   for (const DType dtype : {DType::f32, DType::f64, DType::i32, DType::i64})
-    for (const Prim prim : {Prim::add, Prim::sub, Prim::mul, Prim::div, Prim::min, Prim::max, Prim::eq, Prim::lt,
-                            Prim::le}) {
+    for (const Prim prim :
+         {Prim::add, Prim::sub, Prim::mul, Prim::div, Prim::min, Prim::max, Prim::eq, Prim::lt, Prim::le}) {
       if (!is_floating(dtype) && prim == Prim::div) continue;
       if (dtype == DType::i64 && prim == Prim::mul && !wide()) continue;
       expect_same(program_of(dtype, 2, [&](const Expr* x) { return prim2(prim, x[0], x[1]); }));
@@ -142,9 +141,8 @@ TEST_P(Jit, BitsShiftsAndConversionsGiveTheBitsOfEvaluate) {
     for (const Prim prim : {Prim::shift_left_by, Prim::shift_right_by})
       expect_same(program_of(dtype, 2, [&](const Expr* x) { return shift_lanes(prim, x[0], x[1] & x[1].like(31)); }));
     for (const int bits : {1, 13, 31})
-      expect_same(program_of(dtype, 1, [&](const Expr* x) {
-        return shift_left(x[0], bits) + shift_right(x[0], bits);
-      }));
+      expect_same(
+          program_of(dtype, 1, [&](const Expr* x) { return shift_left(x[0], bits) + shift_right(x[0], bits); }));
   }
   expect_same(program_of(DType::f32, 1, [](const Expr* x) { return convert(x[0], Lane::i32); }));
   expect_same(program_of(DType::i32, 1, [](const Expr* x) { return convert(x[0], Lane::f32); }));
@@ -196,8 +194,8 @@ TEST_P(Jit, EveryDtypeLoadsAndStoresAsLoadValueAndStoreValueDo) {
 TEST_P(Jit, ScalarInputsAreReadOnceARow) {
   for (const DType dtype : kStored) {
     if (dtype == DType::boolean) continue;
-    const Program program = make_program(formula([](auto a, auto b, auto c) { return a + b - c; }),
-                                         {dtype, dtype, dtype}, dtype, {dtype});
+    const Program program =
+        make_program(formula([](auto a, auto b, auto c) { return a + b - c; }), {dtype, dtype, dtype}, dtype, {dtype});
     for (const ScalarInputs scalars : {0b001u, 0b010u, 0b110u, 0b111u}) expect_same(program, scalars);
   }
 }
@@ -315,7 +313,8 @@ void expect_same(const FoldProgram& program) {
       unsigned char expected[8];
       expr::store_value(result, fold_model(program, row, length), expected);
       ASSERT_TRUE(same_bits_or_both_nan(result, output.data() + r * result_size, expected))
-          << "row " << r << " of length " << length << "\n" << program.map.to_string();
+          << "row " << r << " of length " << length << "\n"
+          << program.map.to_string();
     }
   }
 }
@@ -326,8 +325,7 @@ Program plain_input(DType dtype) {
 
 TEST_P(Jit, FoldsKeepTheOrderOfTheContract) {
   for (const DType dtype : kStored)
-    if (dtype != DType::boolean)
-      expect_same(fold_of(plain_input(dtype), 0, [](const Expr* x) { return x[0] + x[1]; }));
+    if (dtype != DType::boolean) expect_same(fold_of(plain_input(dtype), 0, [](const Expr* x) { return x[0] + x[1]; }));
   const std::uint64_t least = std::bit_cast<std::uint32_t>(-std::numeric_limits<float>::infinity());
   expect_same(fold_of(plain_input(DType::f32), least, [](const Expr* x) { return greater_of(x[0], x[1]); }));
   expect_same(fold_of(plain_input(DType::i32), 1u << 31, [](const Expr* x) { return greater_of(x[0], x[1]); }));
@@ -340,7 +338,8 @@ TEST_P(Jit, FoldsKeepTheOrderOfTheContract) {
 TEST_P(Jit, FoldsReadInputsOfOneValueARow) {
   for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::i32})
     for (const ScalarInputs scalars : {0b01u, 0b10u, 0b11u}) {
-      FoldProgram fold = fold_of(program_of(dtype, 2, [](const Expr* x) { return x[0] * x[1] - x[1]; }), 0, [](const Expr* x) { return x[0] + x[1]; });
+      FoldProgram fold = fold_of(program_of(dtype, 2, [](const Expr* x) { return x[0] * x[1] - x[1]; }), 0,
+                                 [](const Expr* x) { return x[0] + x[1]; });
       fold.scalars = scalars;
       expect_same(fold);
     }
@@ -355,21 +354,25 @@ TEST_P(Jit, FoldsMapTheirElementsFirst) {
     expect_same(fold_of(program_of(dtype, 1, [](const Expr* x) { return x[0].like(1); }), 0, sum));
     expect_same(fold_of(program_of(dtype, 1, [](const Expr* x) { return x[0].like(3); }), 0,
                         [](const Expr* x) { return fma(x[1], 0.5, x[0]); }));
-    expect_same(fold_of(program_of(dtype, 2, [](const Expr* x) {  // too long for a block in registers
-      Expr y = x[0];
-      for (int i = 0; i < 50; ++i) y = fma(y, 0.5, x[1] + (i + 0.1));
-      return y;
-    }), 0, sum));
+    expect_same(fold_of(program_of(dtype, 2,
+                                   [](const Expr* x) {  // too long for a block in registers
+                                     Expr y = x[0];
+                                     for (int i = 0; i < 50; ++i) y = fma(y, 0.5, x[1] + (i + 0.1));
+                                     return y;
+                                   }),
+                        0, sum));
   }
   expect_same(fold_of(make_program(formula<1>([](auto m, auto a) { return expr::select(m, a, a - a); }),
-                                   {DType::boolean, DType::f32}, DType::f32, {DType::f32}), 0, sum));
+                                   {DType::boolean, DType::f32}, DType::f32, {DType::f32}),
+                      0, sum));
 }
 
 /// Beside two roots, so that the quotient is made by products where that is faster.
 std::shared_ptr<const Loop> quotient_loop() {
   Graph graph;
   const Expr a = graph.input(0, Lane::f32), b = graph.input(1, Lane::f32);
-  const auto program = expr::make_program(graph, {DType::f32, DType::f32}, {a / b, sqrt(sqrt(b))}, {DType::f32, DType::f32});
+  const auto program =
+      expr::make_program(graph, {DType::f32, DType::f32}, {a / b, sqrt(sqrt(b))}, {DType::f32, DType::f32});
   std::string refusal;
   return jit_loop(program, 0, refusal);
 }
@@ -390,7 +393,9 @@ class Quotients {
     loop_.run(args);
     for (std::size_t i = 0; i < a_.size(); ++i) {
       const float wanted = a_[i] / b_[i];
-      const bool same = wanted != wanted ? quotients[i] != quotients[i] : std::bit_cast<std::uint32_t>(wanted) == std::bit_cast<std::uint32_t>(quotients[i]);
+      const bool same = wanted != wanted
+                            ? quotients[i] != quotients[i]
+                            : std::bit_cast<std::uint32_t>(wanted) == std::bit_cast<std::uint32_t>(quotients[i]);
       ASSERT_TRUE(same) << std::hexfloat << a_[i] << " / " << b_[i] << " is " << wanted << ", got " << quotients[i];
     }
     a_.clear(), b_.clear();
@@ -405,7 +410,8 @@ TEST_P(Jit, QuotientsNextToTheMiddleBetweenTwoFloatsAreRoundedAsADivisionRoundsT
   const auto loop = quotient_loop();
   ASSERT_TRUE(loop);
   Quotients quotients(*loop);
-  // a 2^shift = middle b + rest with a small rest, for integers a and b of 24 bits: solved for a by the inverse of 2 modulo an odd b.
+  // a 2^shift = middle b + rest with a small rest, for integers a and b of 24 bits: solved for a by the inverse of 2
+  // modulo an odd b.
   for (std::uint64_t b = (1u << 23) + 1; b < 1u << 24; b += b + 40 < 1u << 24 ? 26 : 2)
     for (const int shift : {24, 25}) {
       std::uint64_t inverse = 1;
@@ -429,7 +435,8 @@ TEST_P(Jit, QuotientsOfNumbersOfAnySizeAreThoseOfADivision) {
   std::vector<float> numbers{0, -0.0f, INFINITY, -INFINITY, NAN, FLT_MAX, FLT_MIN, -FLT_MIN, 0x1p-149f, -0x1.8p-140f};
   std::mt19937 random(3);
   for (int exponent = -149; exponent < 128; ++exponent)
-    for (const float sign : {1.f, -1.f}) numbers.push_back(sign * std::ldexp(1 + static_cast<float>(random() % (1u << 23)) * 0x1p-23f, exponent));
+    for (const float sign : {1.f, -1.f})
+      numbers.push_back(sign * std::ldexp(1 + static_cast<float>(random() % (1u << 23)) * 0x1p-23f, exponent));
   // Sixteen like pairs side by side, so that one number out of range does not let all be divided.
   for (const float a : numbers)
     for (const float b : numbers)
@@ -445,9 +452,8 @@ TEST(JitCode, EveryInstructionIsValidForItsTargetOnAnyMachine) {
       programs.push_back(make_program(graph, {from}, {graph.input(0, expr::lane_of(from))}, {to}));
     }
   for (const DType dtype : {DType::f32, DType::f64, DType::i32, DType::i64}) {
-    programs.push_back(program_of(dtype, 3, [](const Expr* x) {
-      return select(x[0] < x[1], lesser(x[1], x[2]), abs(x[0]));
-    }));
+    programs.push_back(
+        program_of(dtype, 3, [](const Expr* x) { return select(x[0] < x[1], lesser(x[1], x[2]), abs(x[0])); }));
     programs.push_back(program_of(dtype, 3, [](const Expr* x) { return (x[0] == x[1]) & (!(x[1] <= x[2])); }));
     programs.push_back(program_of(dtype, 3, [](const Expr* x) { return fma(x[0], x[1], -x[2]); }));
   }

@@ -22,7 +22,8 @@ struct Layout {
 class LoopTrial {
  public:
   LoopTrial(const expr::Program& program, const Layout& layout, std::uint64_t seed)
-      : program_(program), layout_(layout) {
+      : program_(program),
+        layout_(layout) {
     std::mt19937_64 random(seed);
     args_.length = layout.length;
     args_.rows = layout.rows;
@@ -125,7 +126,8 @@ inline ScalarValue fold_model(const FoldProgram& fold, const std::vector<const u
   };
   for (std::int64_t e = 0; e < length; ++e) {
     for (std::size_t i = 0; i < inputs.size(); ++i)
-      in[i] = expr::load_value(fold.map.inputs[i], inputs[i] + (fold.scalars >> i & 1 ? 0 : e) * dtype_size(fold.map.inputs[i]));
+      in[i] = expr::load_value(fold.map.inputs[i],
+                               inputs[i] + (fold.scalars >> i & 1 ? 0 : e) * dtype_size(fold.map.inputs[i]));
     ScalarValue mapped;
     expr::evaluate(fold.map, in.data(), &mapped);
     lanes[e % kFoldLanes] = combine(lanes[e % kFoldLanes], mapped);

@@ -9,7 +9,9 @@
 namespace tandem {
 namespace {
 
-Tensor identity_matrix(std::int64_t n, DType dtype) { return one_hot(range(0, static_cast<double>(n), 1, DType::i32), n, 1, 0, -1, dtype); }
+Tensor identity_matrix(std::int64_t n, DType dtype) {
+  return one_hot(range(0, static_cast<double>(n), 1, DType::i32), n, 1, 0, -1, dtype);
+}
 
 Tensor well_conditioned(std::int64_t n, DType dtype) {
   const Tensor x = random_normal({n, n}, 0, 1, dtype);
@@ -65,10 +67,12 @@ TEST_P(LargeMatrix, OfTriangularShapeIsSolvedBothWays) {
 }
 
 TEST_P(LargeMatrix, HasTheDeterminantOfItsFactors) {
-  const Tensor a = well_conditioned(n, dtype), diagonal = reduce_sum(multiply(cholesky(a), identity_matrix(n, dtype)), {1});
+  const Tensor a = well_conditioned(n, dtype),
+               diagonal = reduce_sum(multiply(cholesky(a), identity_matrix(n, dtype)), {1});
   const auto both = slogdet(a);
   EXPECT_EQ(cast(both.sign, DType::f64).item<double>(), 1);
-  EXPECT_NEAR(cast(both.log_abs_determinant, DType::f64).item<double>(), 2 * cast(reduce_sum(log(diagonal)), DType::f64).item<double>(), tolerance * n * 10);
+  EXPECT_NEAR(cast(both.log_abs_determinant, DType::f64).item<double>(),
+              2 * cast(reduce_sum(log(diagonal)), DType::f64).item<double>(), tolerance * n * 10);
 }
 
 TEST_P(LargeMatrix, HasTheSameFactorsForAnyNumberOfThreads) {
@@ -84,7 +88,8 @@ TEST_P(LargeMatrix, WithoutFactorsIsRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, LargeMatrix,
-                         testing::Combine(testing::Values(255, 256, 257, 320, 500), testing::Values(DType::f32, DType::f64)));
+                         testing::Combine(testing::Values(255, 256, 257, 320, 500),
+                                          testing::Values(DType::f32, DType::f64)));
 
 TEST(LongRow, IsSortedWithEqualElementsInTheirOrder) {
   const DeviceScope scope("/CPU:0");

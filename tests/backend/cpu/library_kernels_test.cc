@@ -33,8 +33,15 @@ TEST(LibraryMatmul, AgreesWithTheReferenceForOddSizesInAllTransposes) {
   for (DType dtype : kMatrixDTypes)
     for (bool ta : {false, true})
       for (bool tb : {false, true})
-        for (auto [m, n, k] : {std::array<std::int64_t, 3>{1, 1, 1}, {3, 5, 7}, {1, 33, 17}, {29, 1, 13}, {65, 130, 257}, {33, 40, 21}, {64, 10, 32}})
-          check_matmul(dtype, ta ? Shape{k, m} : Shape{m, k}, tb ? Shape{n, k} : Shape{k, n}, ta, tb, tolerance_of(dtype));
+        for (auto [m, n, k] : {std::array<std::int64_t, 3>{1, 1, 1},
+                               {3, 5, 7},
+                               {1, 33, 17},
+                               {29, 1, 13},
+                               {65, 130, 257},
+                               {33, 40, 21},
+                               {64, 10, 32}})
+          check_matmul(dtype, ta ? Shape{k, m} : Shape{m, k}, tb ? Shape{n, k} : Shape{k, n}, ta, tb,
+                       tolerance_of(dtype));
 }
 
 /// Large enough for a library to take a processor's matrix tiles, where it has them.
@@ -82,8 +89,10 @@ TEST(LibraryMatmul, GivesTheSameBitsForAnyNumberOfThreadsWhenTheSumIsCut) {
 TEST(LibraryMatmul, GivesTheSameBitsForAnyNumberOfThreadsWhenCutIntoBlocks) {
   for (bool ta : {false, true})
     for (bool tb : {false, true}) {
-      check_matmul(DType::f32, ta ? Shape{300, 150} : Shape{150, 300}, tb ? Shape{515, 300} : Shape{300, 515}, ta, tb, 1e-5);
-      check_matmul(DType::f64, ta ? Shape{130, 260} : Shape{260, 130}, tb ? Shape{270, 130} : Shape{130, 270}, ta, tb, 1e-12);
+      check_matmul(DType::f32, ta ? Shape{300, 150} : Shape{150, 300}, tb ? Shape{515, 300} : Shape{300, 515}, ta, tb,
+                   1e-5);
+      check_matmul(DType::f64, ta ? Shape{130, 260} : Shape{260, 130}, tb ? Shape{270, 130} : Shape{130, 270}, ta, tb,
+                   1e-12);
     }
   check_matmul(DType::f32, {40, 33, 65}, {40, 65, 31}, false, false, 1e-5);
   check_matmul(DType::f32, {1, 1500}, {1500, 701}, false, false, 1e-5);
@@ -124,29 +133,31 @@ struct ConvCase {
   const char* padding;
 };
 const std::vector<ConvCase> kConvCases = {
-    {1, 5, 6, 1, 1, 3, 3, {1, 1}, {1, 1}, "valid"},   {3, 9, 8, 3, 5, 3, 2, {1, 1}, {1, 1}, "same"},
-    {5, 11, 7, 2, 4, 3, 3, {2, 3}, {1, 1}, "same"},   {2, 12, 13, 4, 8, 3, 3, {2, 2}, {1, 1}, "valid"},
-    {2, 12, 13, 3, 8, 3, 3, {1, 1}, {2, 3}, "valid"}, {2, 9, 9, 16, 8, 5, 5, {1, 1}, {2, 2}, "same"},
+    {1, 5, 6, 1, 1, 3, 3, {1, 1}, {1, 1}, "valid"},     {3, 9, 8, 3, 5, 3, 2, {1, 1}, {1, 1}, "same"},
+    {5, 11, 7, 2, 4, 3, 3, {2, 3}, {1, 1}, "same"},     {2, 12, 13, 4, 8, 3, 3, {2, 2}, {1, 1}, "valid"},
+    {2, 12, 13, 3, 8, 3, 3, {1, 1}, {2, 3}, "valid"},   {2, 9, 9, 16, 8, 5, 5, {1, 1}, {2, 2}, "same"},
     {37, 20, 20, 3, 16, 3, 3, {1, 1}, {1, 1}, "valid"}, {19, 14, 14, 16, 24, 3, 3, {1, 1}, {1, 1}, "same"},
-    {4, 6, 6, 8, 8, 1, 1, {2, 2}, {1, 1}, "same"},    {2, 7, 7, 20, 50, 5, 5, {1, 1}, {1, 1}, "valid"},
+    {4, 6, 6, 8, 8, 1, 1, {2, 2}, {1, 1}, "same"},      {2, 7, 7, 20, 50, 5, 5, {1, 1}, {1, 1}, "valid"},
 };
 
 template <class Check>
 void for_each_conv(const Check& check) {
-  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) for (const ConvCase& c : kConvCases) {
-    const Value input = sample(dtype, {c.batch, c.height, c.width, c.in}, 1);
-    const Value filter = sample(dtype, {c.kernel_h, c.kernel_w, c.in, c.out}, 2);
-    const Attrs attrs = make_attrs(conv2d_op, c.strides, c.padding, c.dilations, Ints{});
-    const Value output = run(reference_conv2d(), conv2d_op, attrs, {input, filter});
-    SCOPED_TRACE(text(input.spec, " with ", filter.spec, " ", c.padding));
-    check(c, input, filter, output);
-  }
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16})
+    for (const ConvCase& c : kConvCases) {
+      const Value input = sample(dtype, {c.batch, c.height, c.width, c.in}, 1);
+      const Value filter = sample(dtype, {c.kernel_h, c.kernel_w, c.in, c.out}, 2);
+      const Attrs attrs = make_attrs(conv2d_op, c.strides, c.padding, c.dilations, Ints{});
+      const Value output = run(reference_conv2d(), conv2d_op, attrs, {input, filter});
+      SCOPED_TRACE(text(input.spec, " with ", filter.spec, " ", c.padding));
+      check(c, input, filter, output);
+    }
 }
 
 TEST(LibraryConv2d, AgreesWithTheReference) {
   for_each_conv([](const ConvCase& c, const Value& input, const Value& filter, const Value&) {
     check_kernels(with_halves<conv2d_kernels>(), reference_conv2d(), conv2d_op,
-                  make_attrs(conv2d_op, c.strides, c.padding, c.dilations, Ints{}), {input, filter}, tolerance_of(input.spec.dtype()));
+                  make_attrs(conv2d_op, c.strides, c.padding, c.dilations, Ints{}), {input, filter},
+                  tolerance_of(input.spec.dtype()));
   });
 }
 
@@ -181,7 +192,8 @@ TEST(OpenBlas, UsesWhatTheProcessorHasAlsoWhereItDoesNotKnowTheModel) {
 
 TEST(LibraryConv2d, RefusesWhatItCannotDoWithAReason) {
   const Attrs attrs = make_attrs(conv2d_op, Ints{1, 1}, "valid", Ints{1, 1}, Ints{});
-  const std::vector<Operand> inputs{Operand(TensorSpec(DType::f64, {1, 4, 4, 1})), Operand(TensorSpec(DType::f64, {1, 1, 1, 1}))};
+  const std::vector<Operand> inputs{Operand(TensorSpec(DType::f64, {1, 4, 4, 1})),
+                                    Operand(TensorSpec(DType::f64, {1, 1, 1, 1}))};
   const std::vector<Operand> outputs{Operand(TensorSpec(DType::f64, {1, 4, 4, 1}))};
   const Support support = conv2d_kernels()[0].supports({conv2d_op, attrs, inputs, outputs});
   EXPECT_FALSE(support);
@@ -189,7 +201,8 @@ TEST(LibraryConv2d, RefusesWhatItCannotDoWithAReason) {
 }
 
 TEST(LibraryKernels, OnePreparedKernelRunsOnSeveralThreadsAtOnce) {
-  const Attrs conv = make_attrs(conv2d_op, Ints{1, 1}, "same", Ints{1, 1}, Ints{}), product = make_attrs(matmul_op, false, false);
+  const Attrs conv = make_attrs(conv2d_op, Ints{1, 1}, "same", Ints{1, 1}, Ints{}),
+              product = make_attrs(matmul_op, false, false);
   const Value image = sample(DType::f32, {4, 12, 12, 8}, 1), filter = sample(DType::f32, {3, 3, 8, 8}, 2);
   const Value a = sample(DType::f64, {70, 90}, 3), b = sample(DType::f64, {90, 110}, 4);
   const auto check = [](const Kernel& kernel, const OpDef& op, const Attrs& attrs, const Value& x, const Value& y) {
@@ -220,9 +233,9 @@ struct PoolCase {
   const char* padding;
 };
 const std::vector<PoolCase> kPoolCases = {
-    {{1, 4, 4, 1}, {2, 2}, {2, 2}, "valid"},   {{3, 7, 5, 3}, {3, 2}, {2, 1}, "same"},
-    {{2, 9, 9, 17}, {3, 3}, {1, 1}, "same"},   {{16, 26, 26, 32}, {2, 2}, {2, 2}, "valid"},
-    {{0, 4, 4, 2}, {2, 2}, {2, 2}, "valid"},   {{5, 6, 6, 9}, {2, 2}, {3, 3}, "same"},
+    {{1, 4, 4, 1}, {2, 2}, {2, 2}, "valid"}, {{3, 7, 5, 3}, {3, 2}, {2, 1}, "same"},
+    {{2, 9, 9, 17}, {3, 3}, {1, 1}, "same"}, {{16, 26, 26, 32}, {2, 2}, {2, 2}, "valid"},
+    {{0, 4, 4, 2}, {2, 2}, {2, 2}, "valid"}, {{5, 6, 6, 9}, {2, 2}, {3, 3}, "same"},
 };
 
 TEST(LibraryPool, AgreesWithTheReferenceAndTheFirstMaximumGetsTheGradient) {

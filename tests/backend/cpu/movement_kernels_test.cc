@@ -12,16 +12,16 @@ constexpr DType kAllDTypes[] = {DType::f16, DType::bf16, DType::f32, DType::f64,
 TEST(LibraryTranspose, AgreesWithTheReferenceForAllSizesOfElements) {
   for (DType dtype : kAllDTypes)
     for (const auto& [shape, perm] : std::vector<std::pair<Shape, Ints>>{{{}, {}},
-                                                                          {{5}, {0}},
-                                                                          {{3, 0, 2}, {2, 1, 0}},
-                                                                          {{37, 65}, {1, 0}},
-                                                                          {{300, 257}, {1, 0}},
-                                                                          {{2, 3, 4, 5}, {0, 2, 1, 3}},
-                                                                          {{5, 34, 33, 7}, {0, 3, 1, 2}},
-                                                                          {{3, 40, 2, 35}, {3, 0, 2, 1}},
-                                                                          {{4, 1, 6, 1, 3}, {4, 3, 2, 1, 0}},
-                                                                          {{2, 3, 4}, {-1, 0, 1}},
-                                                                          {{2, 3, 4}, {}}}) {
+                                                                         {{5}, {0}},
+                                                                         {{3, 0, 2}, {2, 1, 0}},
+                                                                         {{37, 65}, {1, 0}},
+                                                                         {{300, 257}, {1, 0}},
+                                                                         {{2, 3, 4, 5}, {0, 2, 1, 3}},
+                                                                         {{5, 34, 33, 7}, {0, 3, 1, 2}},
+                                                                         {{3, 40, 2, 35}, {3, 0, 2, 1}},
+                                                                         {{4, 1, 6, 1, 3}, {4, 3, 2, 1, 0}},
+                                                                         {{2, 3, 4}, {-1, 0, 1}},
+                                                                         {{2, 3, 4}, {}}}) {
       SCOPED_TRACE(text(dtype, " ", shape, " [", join(perm), "]"));
       check_kernels(transpose_kernels(), reference_transpose(), transpose_op, make_attrs(transpose_op, perm),
                     {sample(dtype, shape)});
@@ -31,11 +31,11 @@ TEST(LibraryTranspose, AgreesWithTheReferenceForAllSizesOfElements) {
 TEST(LibraryBroadcastTo, AgreesWithTheReference) {
   for (DType dtype : kAllDTypes)
     for (const auto& [from, to] : std::vector<std::pair<Shape, Shape>>{{{}, {3, 4}},
-                                                                        {{1}, {100000}},
-                                                                        {{32}, {40, 25, 32}},
-                                                                        {{5, 1}, {5, 7}},
-                                                                        {{3, 1, 4}, {2, 3, 5, 4}},
-                                                                        {{4, 1}, {0, 4, 3}}})
+                                                                       {{1}, {100000}},
+                                                                       {{32}, {40, 25, 32}},
+                                                                       {{5, 1}, {5, 7}},
+                                                                       {{3, 1, 4}, {2, 3, 5, 4}},
+                                                                       {{4, 1}, {0, 4, 3}}})
       check_kernels(broadcast_to_kernels(), reference_broadcast_to(), broadcast_to_op, make_attrs(broadcast_to_op, to),
                     {sample(dtype, from)});
 }
@@ -56,8 +56,11 @@ TEST(LibraryConcat, AgreesWithTheReference) {
 TEST(LibrarySlice, AgreesWithTheReferenceAndChecksWhereItBegins) {
   for (DType dtype : kAllDTypes) {
     const Value input = sample(dtype, {9, 50, 61});
-    for (const auto& [begin, size] : std::vector<std::pair<Ints, Ints>>{
-             {{0, 0, 0}, {9, 50, 61}}, {{2, 0, 0}, {6, 50, 61}}, {{1, 3, 5}, {7, 44, 50}}, {{8, 49, 60}, {1, 1, 1}}, {{0, 9, 0}, {9, 0, 61}}})
+    for (const auto& [begin, size] : std::vector<std::pair<Ints, Ints>>{{{0, 0, 0}, {9, 50, 61}},
+                                                                        {{2, 0, 0}, {6, 50, 61}},
+                                                                        {{1, 3, 5}, {7, 44, 50}},
+                                                                        {{8, 49, 60}, {1, 1, 1}},
+                                                                        {{0, 9, 0}, {9, 0, 61}}})
       check_kernels(slice_kernels(), reference_slice(), slice_op, make_attrs(slice_op, begin, size), {input});
   }
   const Attrs outside = make_attrs(slice_op, Ints{2}, Ints{4});
@@ -72,12 +75,12 @@ TEST(LibrarySlice, AgreesWithTheReferenceAndChecksWhereItBegins) {
 TEST(LibraryPad, AgreesWithTheReference) {
   for (DType dtype : kAllDTypes)
     for (const auto& [shape, paddings] : std::vector<std::pair<Shape, Ints>>{{{}, {}},
-                                                                              {{5}, {2, 1}},
-                                                                              {{3, 4}, {0, 0, 0, 0}},
-                                                                              {{3, 4}, {1, 2, 0, 0}},
-                                                                              {{30, 40, 50}, {1, 0, 2, 3, 0, 0}},
-                                                                              {{30, 40, 50}, {0, 0, 0, 0, 1, 1}},
-                                                                              {{0, 4}, {1, 1, 2, 2}}})
+                                                                             {{5}, {2, 1}},
+                                                                             {{3, 4}, {0, 0, 0, 0}},
+                                                                             {{3, 4}, {1, 2, 0, 0}},
+                                                                             {{30, 40, 50}, {1, 0, 2, 3, 0, 0}},
+                                                                             {{30, 40, 50}, {0, 0, 0, 0, 1, 1}},
+                                                                             {{0, 4}, {1, 1, 2, 2}}})
       check_kernels(pad_kernels(), reference_pad(), pad_op, make_attrs(pad_op, paddings, 3.0), {sample(dtype, shape)});
 }
 
@@ -115,8 +118,12 @@ TEST(LibraryGather, EachPartOfABatchGoesByItsOwnIndices) {
 TEST(LibraryGatherGrad, AddsRowsInTheirOrderWhetherTheyAreLongOrShortOrFewPlacesGetMost) {
   for (DType dtype : {DType::f32, DType::f64, DType::i32})
     for (const auto& [params, axis, batch, picks, below] :
-         std::vector<std::tuple<Shape, int, int, Shape, std::int64_t>>{{{50, 700}, 0, 0, {400}, 50}, {{50, 700}, 0, 0, {400}, 2}, {{300, 16}, 0, 0, {9000}, 300},
-                                                                       {{50, 3}, 0, 0, {400}, 50},   {{40, 20, 30}, 1, 0, {35}, 20}, {{40, 20, 30}, 1, 1, {40, 35}, 20}}) {
+         std::vector<std::tuple<Shape, int, int, Shape, std::int64_t>>{{{50, 700}, 0, 0, {400}, 50},
+                                                                       {{50, 700}, 0, 0, {400}, 2},
+                                                                       {{300, 16}, 0, 0, {9000}, 300},
+                                                                       {{50, 3}, 0, 0, {400}, 50},
+                                                                       {{40, 20, 30}, 1, 0, {35}, 20},
+                                                                       {{40, 20, 30}, 1, 1, {40, 35}, 20}}) {
       SCOPED_TRACE(text(dtype, " ", params, " ", picks));
       const Attrs attrs = make_attrs(gather_grad_op, params, axis, batch);
       Ints sizes(params.begin(), params.end());
@@ -134,12 +141,15 @@ TEST(StridedCopy, PixelsOfThreeReadAndWriteNothingBesideThem) {
       GuardedBuffer from(size), to(size);
       for (std::size_t i = 0; i < size; ++i) from.data()[i] = static_cast<unsigned char>(i * 31);
       // Columns in reverse order, from the last pixel of the first row on.
-      run_copy(make_copy(picture, {width * 3, -3, 1}), bytes, from.data() + static_cast<std::size_t>(width - 1) * 3 * bytes, to.data());
+      run_copy(make_copy(picture, {width * 3, -3, 1}), bytes,
+               from.data() + static_cast<std::size_t>(width - 1) * 3 * bytes, to.data());
       EXPECT_TRUE(to.front_unharmed());
       for (std::int64_t y = 0; y < 5; ++y)
         for (std::int64_t x = 0; x < width; ++x)
-          EXPECT_EQ(std::memcmp(to.data() + static_cast<std::size_t>((y * width + x) * 3) * bytes,
-                                from.data() + static_cast<std::size_t>((y * width + width - 1 - x) * 3) * bytes, 3 * bytes), 0)
+          EXPECT_EQ(
+              std::memcmp(to.data() + static_cast<std::size_t>((y * width + x) * 3) * bytes,
+                          from.data() + static_cast<std::size_t>((y * width + width - 1 - x) * 3) * bytes, 3 * bytes),
+              0)
               << y << " " << x;
     }
 }
@@ -173,7 +183,8 @@ TEST(LibraryArgmax, AgreesWithTheReferenceAlongEveryAxis) {
     if (dtype == DType::boolean) continue;
     for (DType output : {DType::i32, DType::i64})
       for (int axis : {0, 1, -1})
-        for (const Shape& shape : {Shape{3, 4, 5}, Shape{10, 300, 1}, Shape{7, 3, 501}, Shape{40, 33, 131}, Shape{1, 1, 1}})
+        for (const Shape& shape :
+             {Shape{3, 4, 5}, Shape{10, 300, 1}, Shape{7, 3, 501}, Shape{40, 33, 131}, Shape{1, 1, 1}})
           check_kernels(argmax_kernels(), reference_argmax(), argmax_op, make_attrs(argmax_op, axis, output),
                         {sample(dtype, shape)});
   }

@@ -16,14 +16,14 @@
 namespace tandem::cpu {
 namespace {
 
+using expr::exp;
 using expr::Expr;
 using expr::Graph;
 using expr::Lane;
-using expr::Prim;
-using expr::Program;
-using expr::exp;
 using expr::make_program;
 using expr::pow;
+using expr::Prim;
+using expr::Program;
 
 constexpr Lane kNumbers[] = {Lane::f32, Lane::f64, Lane::i32, Lane::i64};
 
@@ -42,8 +42,9 @@ std::vector<T> interesting(std::size_t count, unsigned seed) {
   using Limits = std::numeric_limits<T>;
   std::vector<T> values{T(0), T(1), T(-1), T(2), T(3), T(-7), Limits::max(), Limits::lowest(), Limits::min(), T(100)};
   if constexpr (std::is_floating_point_v<T>) {
-    for (T x : {-T(0), T(0.5), T(-0.5), T(1.5), T(2.5), T(-2.5), T(0x1p31), T(-0x1p31), T(0x1p32), T(0x1p63), T(-0x1p63),
-                T(2147483520), Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), Limits::denorm_min()})
+    for (T x :
+         {-T(0), T(0.5), T(-0.5), T(1.5), T(2.5), T(-2.5), T(0x1p31), T(-0x1p31), T(0x1p32), T(0x1p63), T(-0x1p63),
+          T(2147483520), Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), Limits::denorm_min()})
       values.push_back(x);
   }
   std::mt19937_64 random(seed);
@@ -115,7 +116,8 @@ void expect_same(const Program& program, const Shape& shape, unsigned seed = 1) 
       if (column < shape.length) expr::store_value(dtype, results[k], wanted);
       const unsigned char* got = out[k].data() + at * size_of(dtype);
       if (column < shape.length && is_nan(dtype, got) && is_nan(dtype, wanted)) continue;
-      ASSERT_EQ(std::memcmp(got, wanted, size_of(dtype)), 0) << "row " << row << ", element " << column << "\n" << program.to_string();
+      ASSERT_EQ(std::memcmp(got, wanted, size_of(dtype)), 0) << "row " << row << ", element " << column << "\n"
+                                                             << program.to_string();
     }
   }
 }
@@ -130,7 +132,8 @@ Program single(Prim prim, Lane from, Lane to, int arity, std::uint64_t bits = 0)
     operands[i] = graph.input(i, lane).node();
     inputs.push_back(dtype_for(lane));
   }
-  Expr result = graph.add({.prim = prim, .lane = to, .a = operands[0], .b = operands[1], .c = operands[2], .bits = bits});
+  Expr result =
+      graph.add({.prim = prim, .lane = to, .a = operands[0], .b = operands[1], .c = operands[2], .bits = bits});
   return make_program(graph, inputs, {result}, {dtype_for(to)});
 }
 
@@ -253,20 +256,23 @@ TEST(Tiles, TheIndexCrossesThirtyTwoBits) {
 TEST(Tiles, AConstantResultIsWrittenToEveryElement) {
   Graph graph;
   Expr x = graph.input(0, Lane::f64);
-  const auto program = make_program(graph, {DType::f64}, {graph.constant(Lane::f32, 2.5), x * 2, graph.constant(Lane::mask, 1)},
-                                    {DType::bf16, DType::i32, DType::boolean});
+  const auto program =
+      make_program(graph, {DType::f64}, {graph.constant(Lane::f32, 2.5), x * 2, graph.constant(Lane::mask, 1)},
+                   {DType::bf16, DType::i32, DType::boolean});
   expect_same(program, {.rows = 2, .length = 600, .scalars = 1});
 }
 
 TEST(Tiles, TheFunctionsGiveTheBitsOfEvaluate) {
   for (DType dtype : {DType::f32, DType::f64})
-    for (auto f : std::initializer_list<Expr (*)(Expr)>{expr::exp, expr::log, expr::tanh, expr::erf, expr::sin, expr::cos}) {
+    for (auto f :
+         std::initializer_list<Expr (*)(Expr)>{expr::exp, expr::log, expr::tanh, expr::erf, expr::sin, expr::cos}) {
       Graph graph;
       Expr x = graph.input(0, expr::lane_of(dtype));
       expect_same(make_program(graph, {dtype}, {f(x)}, {dtype}), {.length = 3000});
     }
   for (DType dtype : {DType::f32, DType::f64, DType::i32, DType::i64}) {
-    const auto program = make_program(formula([](auto x, auto y) { return pow(x, y); }), {dtype, dtype}, dtype, {dtype});
+    const auto program =
+        make_program(formula([](auto x, auto y) { return pow(x, y); }), {dtype, dtype}, dtype, {dtype});
     expect_same(program, {.length = 3000});
   }
 }
@@ -293,8 +299,8 @@ TEST(Tiles, AProgramThatKeepsManyValuesAliveStillRuns) {
 }
 
 TEST(Tiles, ALoopRunsFromSeveralThreads) {
-  const auto loop = tile_loop(
-      make_program(formula([](auto x) { return x * 2 + 1; }), {DType::f32}, DType::f32, {DType::f32}), 0);
+  const auto loop =
+      tile_loop(make_program(formula([](auto x) { return x * 2 + 1; }), {DType::f32}, DType::f32, {DType::f32}), 0);
   std::vector<std::thread> threads;
   std::vector<std::vector<float>> out(4, std::vector<float>(5000));
   for (auto& result : out)
@@ -323,7 +329,8 @@ void expect_fold_order() {
   const FoldProgram sum_of_squares{
       .map = make_program(formula([](auto x) { return x * x; }), {dtype}, dtype, {dtype}),
       .combine = make_program(formula([](auto a, auto b) { return a + b; }), {dtype, dtype}, dtype, {dtype})};
-  const FoldProgram uneven{  // a combination that is neither commutative nor associative
+  const FoldProgram uneven{
+                             // a combination that is neither commutative nor associative
       .map = make_program(formula([](auto x) { return x; }), {dtype}, dtype, {dtype}),
       .combine = make_program(formula([](auto a, auto b) { return a * 3 - b; }), {dtype, dtype}, dtype, {dtype}),
       .identity = static_cast<std::uint64_t>(std::bit_cast<expr::BitsOf<T>>(T(1)))};
@@ -332,8 +339,11 @@ void expect_fold_order() {
     const std::int64_t rows = 3, pitch = length + 2;
     std::vector<T> x(rows * pitch), out(rows);
     for (T& value : x) value = static_cast<T>(random() % 20001) / static_cast<T>(7);
-    FoldArgs args{.inputs = {x.data()}, .input_row_strides = {static_cast<std::int64_t>(pitch * sizeof(T))},
-                  .output = out.data(), .length = length, .rows = rows};
+    FoldArgs args{.inputs = {x.data()},
+                  .input_row_strides = {static_cast<std::int64_t>(pitch * sizeof(T))},
+                  .output = out.data(),
+                  .length = length,
+                  .rows = rows};
     auto check = [&](const FoldProgram& program, T identity, auto map, auto combine) {
       tile_fold(program)->run(args);
       for (std::int64_t r = 0; r < rows; ++r)
@@ -352,10 +362,10 @@ TEST(Tiles, AFoldCombinesInTheOrderOfTheContract) {
 }
 
 TEST(Tiles, AFoldReadsSeveralOperandsOfOtherDTypes) {
-  const FoldProgram dot{
-      .map = make_program(formula([](auto x, auto y) { return x * y; }), {DType::f16, DType::u8}, DType::f32, {DType::f32}),
-      .combine = make_program(formula([](auto a, auto b) { return a + b; }), {DType::f32, DType::f32}, DType::f32,
-                              {DType::f32})};
+  const FoldProgram dot{.map = make_program(formula([](auto x, auto y) { return x * y; }), {DType::f16, DType::u8},
+                                            DType::f32, {DType::f32}),
+                        .combine = make_program(formula([](auto a, auto b) { return a + b; }), {DType::f32, DType::f32},
+                                                DType::f32, {DType::f32})};
   std::vector<Half> x(700, Half(0.5f));
   std::vector<std::uint8_t> y(700, 4);
   float out = 0;

@@ -94,7 +94,9 @@ struct Call {
     }
     return outputs;
   }
-  bool runs_with(const Kernel& kernel, Device& device) const { return !kernel.supports || kernel.supports(kernel_call(&device)); }
+  bool runs_with(const Kernel& kernel, Device& device) const {
+    return !kernel.supports || kernel.supports(kernel_call(&device));
+  }
   /// By the first kernel that takes it.
   Tensor run(Device& device) const {
     const auto kernels = device.kernels().of(op);

@@ -1,5 +1,6 @@
-// Averages of optimizers that decay while gradients stay 0 end as denormal numbers, for which a processor takes many times as long:
-// updates of variables compute with 0 instead, on an OpenCL device as on the CPU (ADR 0122). Other ops keep such numbers.
+// Averages of optimizers that decay while gradients stay 0 end as denormal numbers, for which a processor takes many
+// times as long: updates of variables compute with 0 instead, on an OpenCL device as on the CPU (ADR 0122). Other ops
+// keep such numbers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,9 +25,10 @@ Tensor small_numbers(const Shape& shape) {
 Tensors quiet_step(Device& device, const Kernel& kernel) {
   const Shape shape{331};
   const auto scalar = [](float value) { return Tensor::scalar(value, DType::f32); };
-  const Call call(apply_adam_op, {},
-                  {random_f32(shape), small_numbers(shape), small_numbers(shape), Tensor::from(std::vector<float>(331), shape), scalar(0.001f), scalar(0.9f),
-                   scalar(0.999f), scalar(1e-7f)});
+  const Call call(
+      apply_adam_op, {},
+      {random_f32(shape), small_numbers(shape), small_numbers(shape), Tensor::from(std::vector<float>(331), shape),
+       scalar(0.001f), scalar(0.9f), scalar(0.999f), scalar(1e-7f)});
   EXPECT_TRUE(call.runs_with(kernel, device)) << kernel.name;
   return call.run(device, kernel);
 }

@@ -33,7 +33,8 @@ TEST(OpenClDiscovery, FindsWhatADriverOffersAndProvesIt) {
   const Discovery found = discover({.cpu_as_gpu = 1});
   ASSERT_NE(first_usable(found), nullptr) << "is pocl-opencl-icd installed?";
   EXPECT_FALSE(found.platforms.empty());
-  EXPECT_FALSE(first_usable(found)->name.empty() || first_usable(found)->driver.empty() || first_usable(found)->platform.empty());
+  EXPECT_FALSE(first_usable(found)->name.empty() || first_usable(found)->driver.empty() ||
+               first_usable(found)->platform.empty());
 }
 
 TEST(OpenClDiscovery, ADeviceThatComputesWronglyIsNotUsed) {
@@ -60,7 +61,8 @@ TEST(OpenClDiscovery, HiddenDevicesAreListedWithTheVariableThatHidesThem) {
   const Discovery hidden = discover({.cpu_as_gpu = 1, .visible = none});
   EXPECT_EQ(hidden.hidden(), 1);
   EXPECT_EQ(hidden.devices[0].reason, "hidden by TANDEM_VISIBLE_DEVICES='-1'");
-  EXPECT_EQ(discover({.cpu_as_gpu = 1, .visible = all, .cuda_visible = none}).usable().size(), 1u);  // ours counts first
+  EXPECT_EQ(discover({.cpu_as_gpu = 1, .visible = all, .cuda_visible = none}).usable().size(),
+            1u);  // ours counts first
 }
 
 TEST(OpenClDiscovery, TheVariablesOfVisibleDevicesAreReadAsCudaReadsThem) {
@@ -69,7 +71,8 @@ TEST(OpenClDiscovery, TheVariablesOfVisibleDevicesAreReadAsCudaReadsThem) {
     return options_from_environment().cuda_visible->devices;
   };
   EXPECT_EQ(visible("0,2"), (std::vector<int>{0, 2}));
-  for (const char* none : {"", "-1", "NoDevFiles", "GPU-8932f937-d72c", " "}) EXPECT_TRUE(visible(none).empty()) << none;
+  for (const char* none : {"", "-1", "NoDevFiles", "GPU-8932f937-d72c", " "})
+    EXPECT_TRUE(visible(none).empty()) << none;
   EXPECT_EQ(visible("1,-1,0"), std::vector<int>{1});
   for (const char* bad : {"a", "0,", "0.5", "0;1", "-2", "123456"}) EXPECT_THROW(visible(bad), Error) << bad;
   unsetenv("CUDA_VISIBLE_DEVICES");
@@ -91,7 +94,8 @@ TEST(DriverProblems, ADriverFileWhoseLibraryIsMissingOrGarbageIsNamed) {
   folder.write("garbage.so", "no library at all");
   folder.write("drivers/c.icd", "");
   folder.write("drivers/d.icd", "libOpenCL.so.1\n");  // loads, and looks like a driver
-  const auto problems = driver_problems({folder.path / "drivers", folder.path / "dri", folder.path / "drm"}, {.platform = true});
+  const auto problems =
+      driver_problems({folder.path / "drivers", folder.path / "dri", folder.path / "drm"}, {.platform = true});
   ASSERT_EQ(problems.size(), 3u);
   EXPECT_EQ(problems[0].where, folder.path / "drivers/a.icd");
   EXPECT_NE(problems[0].reason.find("libmissing.so"), std::string::npos) << problems[0].reason;
@@ -111,7 +115,8 @@ TEST(DriverProblems, WhatADriverFileHoldsIsPrintedAsOneLineOfText) {
   const Folder folder;
   folder.write("drivers/a.icd", "libx\x80\xff\r\n" + std::string(1000, 'x'));
   folder.write("drivers/b.icd", std::string(1000, '\x01'));
-  for (const Problem& problem : driver_problems({folder.path / "drivers", folder.path / "dri", folder.path / "drm"}, {})) {
+  for (const Problem& problem :
+       driver_problems({folder.path / "drivers", folder.path / "dri", folder.path / "drm"}, {})) {
     EXPECT_LT(problem.reason.size(), 1000u);
     for (const char c : problem.reason.substr(0, 100)) EXPECT_TRUE(c >= ' ' && c < 0x7f) << problem.reason;
   }
@@ -127,7 +132,8 @@ TEST(DriverProblems, ADriverThatLoadsAndOffersNothingIsSaidSo) {
 
 TEST(DriverProblems, WhereAPlatformWasFoundNoDriverIsMissing) {
   const Folder folder;  // the loader takes drivers from other variables, too
-  EXPECT_TRUE(driver_problems({folder.path / "drivers", folder.path / "dri", folder.path / "drm"}, {.platform = true}).empty());
+  EXPECT_TRUE(
+      driver_problems({folder.path / "drivers", folder.path / "dri", folder.path / "drm"}, {.platform = true}).empty());
 }
 
 TEST(DriverProblems, ACardThatNoDriverOffersIsNamedWithThePackageThatHelps) {
@@ -149,7 +155,8 @@ TEST(DriverProblems, ACardThatMayNotBeOpenedIsNamedWithTheGroupThatHelps) {
   folder.write("drivers/d.icd", "libOpenCL.so.1\n");
   folder.write("dri/renderD128", "");
   fs::permissions(folder.path / "dri/renderD128", fs::perms::none);
-  const auto problems = driver_problems({folder.path / "drivers", folder.path / "dri", folder.path / "drm"}, {.platform = true, .gpu = true});
+  const auto problems = driver_problems({folder.path / "drivers", folder.path / "dri", folder.path / "drm"},
+                                        {.platform = true, .gpu = true});
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].reason, "this user may not open the card");
   EXPECT_NE(problems[0].remedy.find("render"), std::string::npos);

@@ -97,9 +97,7 @@ TEST_F(OpenClMemory, WhatJustFitsTheLimitIsNotRoundedBeyondIt) {
   }
 }
 
-TEST_F(OpenClMemory, ALimitThatMakesNoSenseIsAnError) {
-  EXPECT_THROW(device_with({.memory_limit = 0}), Error);
-}
+TEST_F(OpenClMemory, ALimitThatMakesNoSenseIsAnError) { EXPECT_THROW(device_with({.memory_limit = 0}), Error); }
 
 TEST_F(OpenClMemory, APartOfABlockHasAnAddressOfItsOwn) {
   const auto device = device_with({});
@@ -184,9 +182,11 @@ TEST_F(OpenClMemory, WhatCameAfterABadIndexAndDoesNotDependOnItIsWhole) {
   SmallGpu gpu(std::size_t{1} << 30);
   const Tensor table = fill({5, 2}, 2.0), good = Tensor::from({1, 4}, {2}), wrong = Tensor::from({1, 7}, {2});
   DeviceScope scope("/GPU:0");
-  const Tensor bad = gather(table, wrong), sum = table + 1, picked = gather(table, good), from_bad = bad * 2, far = from_bad + picked;
+  const Tensor bad = gather(table, wrong), sum = table + 1, picked = gather(table, good), from_bad = bad * 2,
+               far = from_bad + picked;
   Tensors many, few;
-  for (int i = 0; i < 600; ++i) many.push_back(gather(table, i == 300 ? wrong : good));  // more than there are error words
+  for (int i = 0; i < 600; ++i)
+    many.push_back(gather(table, i == 300 ? wrong : good));  // more than there are error words
   for (int i = 0; i < 40; ++i) few.push_back(sum * 2 + 2);
   for (const Tensor& lost : {far, bad, from_bad, many[300]}) EXPECT_THROW(lost.raw_data(), Error);
   EXPECT_EQ(sum.to_vector<float>(), std::vector<float>(10, 3.f));
@@ -206,12 +206,13 @@ TEST_F(OpenClMemory, SeveralBadIndicesAreEachReportedToTheirOwn) {
   for (int i = 19; i >= 0; --i) {
     const Tensor& tensor = picked[static_cast<std::size_t>(i)];
     if (i < 5) EXPECT_EQ(tensor.to_vector<float>(), std::vector<float>(4, 2.f)) << i;
-    else EXPECT_THROW(
-        try { tensor.raw_data(); } catch (const Error& error) {
-          EXPECT_NE(error.message().find(text("index ", i, " ")), std::string::npos) << error.message();
-          throw;
-        },
-        Error);
+    else
+      EXPECT_THROW(
+          try { tensor.raw_data(); } catch (const Error& error) {
+            EXPECT_NE(error.message().find(text("index ", i, " ")), std::string::npos) << error.message();
+            throw;
+          },
+          Error);
   }
 }
 

@@ -1,4 +1,5 @@
-// What concerns all opened devices: the end of the process while they still compile and compute, and when all of them rest.
+// What concerns all opened devices: the end of the process while they still compile and compute, and when all of them
+// rest.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -14,8 +15,8 @@
 namespace tandem {
 namespace {
 
-/// Ends the process right behind a launch. It takes its time after the driver's static objects are gone, as one does on a busy
-/// machine, so that a thread that still needs them meets their end.
+/// Ends the process right behind a launch. It takes its time after the driver's static objects are gone, as one does on
+/// a busy machine, so that a thread that still needs them meets their end.
 [[noreturn]] void end_behind_a_launch(const std::string& folder) {
   static const auto& compiled = *new std::string(folder);
   std::atexit([] {
@@ -37,8 +38,8 @@ TEST(OpenContexts, AreWaitedForBeforeTheProcessEnds) {
   EXPECT_EXIT(end_behind_a_launch(folder.path("")), ::testing::ExitedWithCode(0), "");
 }
 
-/// Ends the process while the device computes, with something to tear down that was made since the launch: as a driver's thread
-/// leaves it that compiles what it was given.
+/// Ends the process while the device computes, with something to tear down that was made since the launch: as a
+/// driver's thread leaves it that compiles what it was given.
 [[noreturn]] void end_with_later_statics() {
   const DeviceScope scope("/GPU:0");
   Tensor x = random_normal({1024, 1024}, 0, 0.03);

@@ -55,10 +55,10 @@ std::vector<const OpDef*> runnable_ops() {
   return ops;
 }
 
-/// What is left out because each program takes a while to compile. A cast is a program a pair of dtypes, of which a half
-/// stands for the rest: each dtype is read and written by some. Another formula, a scan or a scatter is a program a dtype:
-/// it is compared in f32 or i32, and every third op in one dtype more, which changes from op to op. So are reductions
-/// whose kernels are those of reduce_sum, reduce_max and argmax.
+/// What is left out because each program takes a while to compile. A cast is a program a pair of dtypes, of which a
+/// half stands for the rest: each dtype is read and written by some. Another formula, a scan or a scatter is a program
+/// a dtype: it is compared in f32 or i32, and every third op in one dtype more, which changes from op to op. So are
+/// reductions whose kernels are those of reduce_sum, reduce_max and argmax.
 bool left_out(const OpDef& op, const Call& call) {
   const bool like_another = &op == &reduce_min_op || &op == &reduce_prod_op || &op == &argmin_op;
   if ((op.scalar || op.depth || like_another) && &op != &cast_op) {
@@ -73,11 +73,12 @@ bool left_out(const OpDef& op, const Call& call) {
   return from != DType::f32 && to != DType::f32 && (static_cast<int>(from) + static_cast<int>(to)) % 3 != 0;
 }
 
-/// Chooses calls for Oclgrind, which simulates every instruction: tiny ones, and the first of a kernel that takes no tiny one.
-/// Other devices run all.
+/// Chooses calls for Oclgrind, which simulates every instruction: tiny ones, and the first of a kernel that takes no
+/// tiny one. Other devices run all.
 class TinyCalls {
  public:
-  explicit TinyCalls(const Device& device) : simulated_(device.properties().description.find("Oclgrind") != std::string::npos) {}
+  explicit TinyCalls(const Device& device)
+      : simulated_(device.properties().description.find("Oclgrind") != std::string::npos) {}
 
   bool takes(const Call& call, const Kernel& kernel) {
     constexpr std::int64_t kTiny = 96;
@@ -114,7 +115,8 @@ TEST_P(OpenClConformance, AgreesWithTheReferenceOfTheCpu) {
         const Tensors got = call.run(*device, kernel);
         ++compared;
         for (std::size_t k = 0; k < got.size(); ++k)
-          expect_close(got[k], expected[k], op.random ? 0 : tolerance(got[k].dtype()), describe(op, sample, kernel.name));
+          expect_close(got[k], expected[k], op.random ? 0 : tolerance(got[k].dtype()),
+                       describe(op, sample, kernel.name));
         if (HasFatalFailure()) return;
       }
     }
@@ -151,18 +153,25 @@ Tensor few_values(const Shape& shape) {
 
 TEST_F(OpenCl, EveryByteButZeroIsTrueInLogicalOps) {
   for (std::int64_t count : {1, 63, 64, 65, 200}) {
-    Tensor x = Tensor::uninitialized({DType::boolean, {count}}, host_memory(), nullptr), y = Tensor::uninitialized({DType::boolean, {count}}, host_memory(), nullptr);
+    Tensor x = Tensor::uninitialized({DType::boolean, {count}}, host_memory(), nullptr),
+           y = Tensor::uninitialized({DType::boolean, {count}}, host_memory(), nullptr);
     auto* of_x = static_cast<unsigned char*>(x.impl()->storage->address());
     auto* of_y = static_cast<unsigned char*>(y.impl()->storage->address());
-    for (std::int64_t i = 0; i < count; ++i) of_x[i] = static_cast<unsigned char>(i % 3 ? 1 << i % 8 : 0), of_y[i] = static_cast<unsigned char>(i % 2 ? 255 - i : 0);
+    for (std::int64_t i = 0; i < count; ++i)
+      of_x[i] = static_cast<unsigned char>(i % 3 ? 1 << i % 8 : 0),
+      of_y[i] = static_cast<unsigned char>(i % 2 ? 255 - i : 0);
     for (const char* name : {"logical_and", "logical_or", "logical_xor", "logical_not"}) {
       const OpDef& op = *find_op(name);
       const Attrs attrs = make_attrs(op);
-      const Tensor got = Call(op, attrs, std::string_view(name) == "logical_not" ? Tensors{x} : Tensors{x, y}).run(*shared_device());
+      const Tensor got =
+          Call(op, attrs, std::string_view(name) == "logical_not" ? Tensors{x} : Tensors{x, y}).run(*shared_device());
       const auto* bytes = static_cast<const unsigned char*>(got.raw_data());
       for (std::int64_t i = 0; i < count; ++i) {
         const bool a = of_x[i] != 0, b = of_y[i] != 0;
-        const int wanted = name == std::string_view("logical_and") ? a && b : name == std::string_view("logical_or") ? a || b : name == std::string_view("logical_xor") ? a != b : !a;
+        const int wanted = name == std::string_view("logical_and")   ? a && b
+                           : name == std::string_view("logical_or")  ? a || b
+                           : name == std::string_view("logical_xor") ? a != b
+                                                                     : !a;
         ASSERT_EQ(bytes[i], wanted) << name << " of " << count << " at " << i;
       }
     }
@@ -172,8 +181,10 @@ TEST_F(OpenCl, EveryByteButZeroIsTrueInLogicalOps) {
 TEST_F(OpenCl, MatmulsDeeperThanOneBlockAgree) {
   for (bool ta : {false, true})
     for (bool tb : {false, true})
-      expect_agrees(matmul_op, make_attrs(matmul_op, ta, tb),
-                    {random_f32(ta ? Shape{2100, 37} : Shape{37, 2100}), random_f32(tb ? Shape{50, 2100} : Shape{2100, 50}, 2)}, 2e-5);
+      expect_agrees(
+          matmul_op, make_attrs(matmul_op, ta, tb),
+          {random_f32(ta ? Shape{2100, 37} : Shape{37, 2100}), random_f32(tb ? Shape{50, 2100} : Shape{2100, 50}, 2)},
+          2e-5);
 }
 
 TEST_F(OpenCl, SmallMatmulsThatFillTheirTilesOrDoNotAgree) {
@@ -193,9 +204,12 @@ TEST_F(OpenCl, MatmulsWithFewColumnsAgree) {
   for (std::int64_t n : {1, 8, 9, 16})
     for (bool ta : {false, true})
       for (bool tb : {false, true})
-        expect_agrees(matmul_op, make_attrs(matmul_op, ta, tb),
-                      {random_f32(ta ? Shape{4200, 17} : Shape{17, 4200}), random_f32(tb ? Shape{n, 4200} : Shape{4200, n}, 2)}, 2e-5);
-  expect_agrees(matmul_op, make_attrs(matmul_op, false, false), {random_f32({3, 1, 17, 4200}), random_f32({2, 4200, 5}, 2)}, 2e-5);
+        expect_agrees(
+            matmul_op, make_attrs(matmul_op, ta, tb),
+            {random_f32(ta ? Shape{4200, 17} : Shape{17, 4200}), random_f32(tb ? Shape{n, 4200} : Shape{4200, n}, 2)},
+            2e-5);
+  expect_agrees(matmul_op, make_attrs(matmul_op, false, false),
+                {random_f32({3, 1, 17, 4200}), random_f32({2, 4200, 5}, 2)}, 2e-5);
 }
 
 TEST_F(OpenCl, BroadcastsOfShortAndLongRowsAgree) {
@@ -213,7 +227,8 @@ TEST_F(OpenCl, BroadcastsOfShortAndLongRowsAgree) {
 }
 
 TEST_F(OpenCl, ReductionsOfManyTilesAgree) {
-  const Tensor x = random_f32({3, 9000}), y = random_f32({1500, 70}), z = random_f32({5, 1300, 9}), all = random_f32({1 << 20});
+  const Tensor x = random_f32({3, 9000}), y = random_f32({1500, 70}), z = random_f32({5, 1300, 9}),
+               all = random_f32({1 << 20});
   expect_agrees(reduce_sum_op, make_attrs(reduce_sum_op, Ints{1}, false), {x}, 2e-5);
   expect_agrees(reduce_mean_op, make_attrs(reduce_mean_op, Ints{0}, false), {y}, 2e-5);
   expect_agrees(reduce_max_op, make_attrs(reduce_max_op, Ints{1}, true), {z}, 0);
@@ -223,7 +238,8 @@ TEST_F(OpenCl, ReductionsOfManyTilesAgree) {
 TEST_F(OpenCl, ConvolutionsWorkedOffInPartsAgree) {
   const Shape input{5, 40, 40, 64}, filter{3, 3, 64, 8}, output{5, 40, 40, 8};
   const Ints one{1, 1};
-  expect_agrees(conv2d_op, make_attrs(conv2d_op, one, "same", one, Ints{}), {random_f32(input), random_f32(filter, 2)}, 2e-5);
+  expect_agrees(conv2d_op, make_attrs(conv2d_op, one, "same", one, Ints{}), {random_f32(input), random_f32(filter, 2)},
+                2e-5);
   expect_agrees(conv2d_backprop_input_op, make_attrs(conv2d_backprop_input_op, input, one, "same", one, Ints{}),
                 {random_f32(filter), random_f32(output, 2)}, 2e-5);
   expect_agrees(conv2d_backprop_filter_op, make_attrs(conv2d_backprop_filter_op, filter, one, "same", one, Ints{}),
@@ -240,8 +256,10 @@ TEST_F(OpenCl, ConvolutionsWithFewFiltersAgree) {
 TEST_F(OpenCl, FilterGradientsOfAnyNumberOfChannelsAgree) {
   for (const char* padding : {"same", "valid"})
     for (std::int64_t outputs : {5, 16, 17, 32, 33, 48, 80}) {
-      const Shape filter{3, 3, 3, outputs}, output = padding[0] == 's' ? Shape{3, 11, 9, outputs} : Shape{3, 9, 7, outputs};
-      expect_agrees(conv2d_backprop_filter_op, make_attrs(conv2d_backprop_filter_op, filter, Ints{1, 1}, padding, Ints{1, 1}, Ints{}),
+      const Shape filter{3, 3, 3, outputs},
+          output = padding[0] == 's' ? Shape{3, 11, 9, outputs} : Shape{3, 9, 7, outputs};
+      expect_agrees(conv2d_backprop_filter_op,
+                    make_attrs(conv2d_backprop_filter_op, filter, Ints{1, 1}, padding, Ints{1, 1}, Ints{}),
                     {random_f32({3, 11, 9, 3}), random_f32(output, 2)}, 2e-5);
     }
 }
@@ -250,23 +268,36 @@ TEST_F(OpenCl, ConvolutionsInGroupsAgree) {
   struct Case {
     std::int64_t groups, inputs, outputs, stride, dilation;  // channels of a group
   };
-  for (const Case& c : {Case{4, 8, 8, 1, 1}, {2, 3, 20, 1, 1}, {2, 5, 33, 2, 1}, {3, 4, 2, 2, 1}, {2, 4, 4, 1, 2}, {2, 2, 16, 1, 1}, {16, 1, 1, 1, 1},
-                        {16, 1, 1, 2, 1}, {11, 1, 1, 1, 2}, {5, 1, 3, 1, 1}, {5, 1, 2, 3, 1}, {3, 1, 8, 1, 1}})
+  for (const Case& c : {Case{4, 8, 8, 1, 1},
+                        {2, 3, 20, 1, 1},
+                        {2, 5, 33, 2, 1},
+                        {3, 4, 2, 2, 1},
+                        {2, 4, 4, 1, 2},
+                        {2, 2, 16, 1, 1},
+                        {16, 1, 1, 1, 1},
+                        {16, 1, 1, 2, 1},
+                        {11, 1, 1, 1, 2},
+                        {5, 1, 3, 1, 1},
+                        {5, 1, 2, 3, 1},
+                        {3, 1, 8, 1, 1}})
     for (const char* padding : {"same", "valid"}) {
       const Ints strides{c.stride, c.stride}, dilations{c.dilation, c.dilation};
       const Shape input{3, 11, 9, c.groups * c.inputs}, filter{3, 2, c.inputs, c.groups * c.outputs};
       const Attrs attrs = make_attrs(conv2d_op, strides, padding, dilations, Ints{});
       expect_agrees(conv2d_op, attrs, {random_f32(input), random_f32(filter, 2)}, 1e-5);
       const Tensor dy = random_f32(Call(conv2d_op, attrs, {random_f32(input), random_f32(filter)}).specs[0].shape(), 3);
-      expect_agrees(conv2d_backprop_input_op, make_attrs(conv2d_backprop_input_op, input, strides, padding, dilations, Ints{}),
+      expect_agrees(conv2d_backprop_input_op,
+                    make_attrs(conv2d_backprop_input_op, input, strides, padding, dilations, Ints{}),
                     {random_f32(filter), dy}, 1e-5);
-      expect_agrees(conv2d_backprop_filter_op, make_attrs(conv2d_backprop_filter_op, filter, strides, padding, dilations, Ints{}),
+      expect_agrees(conv2d_backprop_filter_op,
+                    make_attrs(conv2d_backprop_filter_op, filter, strides, padding, dilations, Ints{}),
                     {random_f32(input), dy}, 2e-5);
     }
 }
 
 TEST_F(OpenCl, RowsOfAnyLengthAreSortedAndEqualValuesKeepTheirOrder) {
-  for (const Shape& shape : {Shape{3, 1}, Shape{3, 16}, Shape{70, 17}, Shape{2, 64}, Shape{9, 65}, Shape{40, 300}, Shape{1, 40'001}, Shape{2, 16'385}})
+  for (const Shape& shape : {Shape{3, 1}, Shape{3, 16}, Shape{70, 17}, Shape{2, 64}, Shape{9, 65}, Shape{40, 300},
+                             Shape{1, 40'001}, Shape{2, 16'385}})
     for (const Tensor& x : {few_values(shape), random_f32(shape)}) {
       for (const char* direction : {"ascending", "descending"}) {
         expect_agrees(sort_op, make_attrs(sort_op, direction), {x}, 0);
@@ -278,7 +309,8 @@ TEST_F(OpenCl, RowsOfAnyLengthAreSortedAndEqualValuesKeepTheirOrder) {
 }
 
 TEST_F(OpenCl, ScansAlongAnyAxisAgree) {
-  for (const auto& [shape, axis] : std::vector<std::pair<Shape, int>>{{{70, 130}, 0}, {{70, 130}, 1}, {{5, 33, 64}, 1}, {{4, 9, 10}, 1}, {{300, 7}, 0}})
+  for (const auto& [shape, axis] : std::vector<std::pair<Shape, int>>{
+           {{70, 130}, 0}, {{70, 130}, 1}, {{5, 33, 64}, 1}, {{4, 9, 10}, 1}, {{300, 7}, 0}})
     for (bool exclusive : {false, true})
       for (bool reverse : {false, true}) {
         expect_agrees(cumsum_op, make_attrs(cumsum_op, axis, exclusive, reverse), {random_f32(shape)}, 1e-5);
@@ -291,7 +323,8 @@ TEST_F(OpenCl, LongLinesAreScannedInPieces) {
     for (bool exclusive : {false, true})
       for (bool reverse : {false, true}) {
         std::mt19937 engine(1);
-        const Attrs sums = make_attrs(cumsum_op, -1, exclusive, reverse), products = make_attrs(cumprod_op, -1, exclusive, reverse);
+        const Attrs sums = make_attrs(cumsum_op, -1, exclusive, reverse),
+                    products = make_attrs(cumprod_op, -1, exclusive, reverse);
         expect_agrees(cumsum_op, sums, {random_tensor({{DType::i32, shape}, {-9, 9}}, engine)}, 0);
         expect_agrees(cumsum_op, sums, {random_f32(shape)}, 1e-5);
         expect_agrees(cumprod_op, products, {random_tensor({{DType::f32, shape}, {0.999, 1.001}}, engine)}, 1e-5);
@@ -299,7 +332,8 @@ TEST_F(OpenCl, LongLinesAreScannedInPieces) {
 }
 
 TEST_F(OpenCl, SumsOverSeveralAxesThatAreNotNeighboursAgree) {
-  for (const auto& [shape, axes] : std::vector<std::pair<Shape, Ints>>{{{64, 5, 33}, {0, 2}}, {{9, 3, 10, 4, 7}, {0, 2, 4}}, {{2, 70, 600}, {0, 2}}, {{600, 70, 7}, {0, 2}}})
+  for (const auto& [shape, axes] : std::vector<std::pair<Shape, Ints>>{
+           {{64, 5, 33}, {0, 2}}, {{9, 3, 10, 4, 7}, {0, 2, 4}}, {{2, 70, 600}, {0, 2}}, {{600, 70, 7}, {0, 2}}})
     expect_agrees(reduce_sum_op, make_attrs(reduce_sum_op, axes, false), {random_f32(shape)}, 2e-5);
 }
 
@@ -309,24 +343,31 @@ TEST_F(OpenCl, MatricesOfAnySizeAreTurned) {
     for (int i = 0; i < shape.rank(); ++i) perm.push_back(i < shape.rank() - 2 ? i : 2 * shape.rank() - 3 - i);
     expect_agrees(transpose_op, make_attrs(transpose_op, perm), {random_f32(shape)}, 0);
     std::mt19937 engine(1);
-    expect_agrees(transpose_op, make_attrs(transpose_op, perm), {random_tensor({{DType::i64, shape}, {-9, 9}}, engine)}, 0);
-    expect_agrees(transpose_op, make_attrs(transpose_op, perm), {random_tensor({{DType::i8, shape}, {-9, 9}}, engine)}, 0);
+    expect_agrees(transpose_op, make_attrs(transpose_op, perm), {random_tensor({{DType::i64, shape}, {-9, 9}}, engine)},
+                  0);
+    expect_agrees(transpose_op, make_attrs(transpose_op, perm), {random_tensor({{DType::i8, shape}, {-9, 9}}, engine)},
+                  0);
   }
 }
 
 TEST_F(OpenCl, RowsOfAnyLengthAreGathered) {
   std::mt19937 engine(1);
   for (std::int64_t length : {1, 7, 8, 9, 10, 16, 23}) {
-    expect_agrees(gather_op, make_attrs(gather_op, 0, 0), {random_f32({300, length}), random_tensor({{DType::i32, {9'000}}, {0, 299}}, engine)}, 0);
-    expect_agrees(gather_op, make_attrs(gather_op, 2, 1), {random_f32({4, 5, 30, length}), random_tensor({{DType::i64, {4, 700}}, {0, 29}}, engine)}, 0);
+    expect_agrees(gather_op, make_attrs(gather_op, 0, 0),
+                  {random_f32({300, length}), random_tensor({{DType::i32, {9'000}}, {0, 299}}, engine)}, 0);
+    expect_agrees(gather_op, make_attrs(gather_op, 2, 1),
+                  {random_f32({4, 5, 30, length}), random_tensor({{DType::i64, {4, 700}}, {0, 29}}, engine)}, 0);
   }
 }
 
 TEST_F(OpenCl, RoundingHasTheBitsOfTheCpu) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  std::vector<float> values{0.0f, -0.0f, 0.5f, 1.5f, 2.5f, 0x1.FFFFFEp-2f, 1e-40f, 3e38f, kInfinity, std::numeric_limits<float>::quiet_NaN()};
+  std::vector<float> values{0.0f,           -0.0f,  0.5f,  1.5f,      2.5f,
+                            0x1.FFFFFEp-2f, 1e-40f, 3e38f, kInfinity, std::numeric_limits<float>::quiet_NaN()};
   for (float power : {0x1p22f, 0x1p23f, 0x1p24f, 0x1p31f})  // around them the last fractions and odd numbers end
-    for (float next : {std::nextafter(power, 0.0f), power, power + 0.5f, power + 1, power + 1.5f, std::nextafter(power, kInfinity)}) values.push_back(next);
+    for (float next :
+         {std::nextafter(power, 0.0f), power, power + 0.5f, power + 1, power + 1.5f, std::nextafter(power, kInfinity)})
+      values.push_back(next);
   for (std::size_t i = 0, count = values.size(); i < count; ++i) values.push_back(-values[i]);
   for (const char* name : {"round", "rint"}) {
     const Call call(*find_op(name), {}, {Tensor::from(values, {static_cast<std::int64_t>(values.size())})});
@@ -334,21 +375,34 @@ TEST_F(OpenCl, RoundingHasTheBitsOfTheCpu) {
     EXPECT_EQ(std::memcmp(got.raw_data(), expected.raw_data(), got.spec().bytes()), 0) << name;
   }
   expect_agrees(*find_op("round"), {}, {random_f32({5000})}, 0);
-  const std::vector<double> wide{0.5, -0.0, -0.5, 1.5, -2.5, 0x1p51 + 0.5, 0x1p52 - 0.5, 0x1p52 + 1, -0x1p53, 1e300, -std::numeric_limits<double>::infinity()};
+  const std::vector<double> wide{0.5,
+                                 -0.0,
+                                 -0.5,
+                                 1.5,
+                                 -2.5,
+                                 0x1p51 + 0.5,
+                                 0x1p52 - 0.5,
+                                 0x1p52 + 1,
+                                 -0x1p53,
+                                 1e300,
+                                 -std::numeric_limits<double>::infinity()};
   expect_agrees(*find_op("round"), {}, {Tensor::from(wide, {static_cast<std::int64_t>(wide.size())})}, 0);
 }
 
 TEST_F(OpenCl, TheFirstOfEqualValuesIsFoundInRowsOfAnyLength) {
   for (std::int64_t length : {1, 7, 8, 9, 16, 23, 1000})
-    for (const OpDef* op : {&argmax_op, &argmin_op}) expect_agrees(*op, make_attrs(*op, 1, DType::i64), {few_values({50, length})}, 0);
-  for (std::int64_t columns : {8, 32, 40, 72, 9}) expect_agrees(argmax_op, make_attrs(argmax_op, 1, DType::i32), {few_values({3, 50, columns})}, 0);
+    for (const OpDef* op : {&argmax_op, &argmin_op})
+      expect_agrees(*op, make_attrs(*op, 1, DType::i64), {few_values({50, length})}, 0);
+  for (std::int64_t columns : {8, 32, 40, 72, 9})
+    expect_agrees(argmax_op, make_attrs(argmax_op, 1, DType::i32), {few_values({3, 50, columns})}, 0);
 }
 
 TEST_F(OpenCl, ReversedRowsAndEverySecondElementAgree) {
   for (std::int64_t length : {1, 8, 9, 17, 40})
     for (std::int64_t step : {-1, 2, 3, -2}) {
       const std::int64_t begin = step > 0 ? 0 : length - 1, taken = (length + std::abs(step) - 1) / std::abs(step);
-      expect_agrees(strided_slice_op, make_attrs(strided_slice_op, Ints{0, begin}, Ints{3, taken}, Ints{1, step}), {random_f32({3, length})}, 0);
+      expect_agrees(strided_slice_op, make_attrs(strided_slice_op, Ints{0, begin}, Ints{3, taken}, Ints{1, step}),
+                    {random_f32({3, length})}, 0);
     }
 }
 
@@ -360,14 +414,18 @@ TEST_F(OpenCl, AttentionOfManyTilesAgrees) {
       const Attrs attrs = make_attrs(dot_product_attention_op, 0.3, causal);
       expect_agrees(dot_product_attention_op, attrs, inputs, 1e-5);
       const Tensors results = Call(dot_product_attention_op, attrs, inputs).run_reference();
-      expect_agrees(dot_product_attention_grad_op, make_attrs(dot_product_attention_grad_op, 0.3, causal),
-                    {random_f32(results[0].shape(), 5), inputs[0], inputs[1], inputs[2], inputs[3], results[0], results[1]}, 1e-5);
+      expect_agrees(
+          dot_product_attention_grad_op, make_attrs(dot_product_attention_grad_op, 0.3, causal),
+          {random_f32(results[0].shape(), 5), inputs[0], inputs[1], inputs[2], inputs[3], results[0], results[1]},
+          1e-5);
     }
 }
 
 TEST_F(OpenCl, LoopsOfAnyLengthAgree) {
   std::mt19937 engine(1);
-  const auto random = [&](DType dtype, std::int64_t length) { return random_tensor({{dtype, {length}}, {-9, 9}}, engine); };
+  const auto random = [&](DType dtype, std::int64_t length) {
+    return random_tensor({{dtype, {length}}, {-9, 9}}, engine);
+  };
   for (std::int64_t length : {1, 7, 8, 9, 15, 16, 17, 24, 31, 33, 20'011}) {
     expect_agrees(*find_op("exp"), {}, {random(DType::f32, length)});
     expect_agrees(*find_op("floordiv"), {}, {random(DType::i32, length), random(DType::i32, length)}, 0);
@@ -388,7 +446,8 @@ TEST_F(OpenCl, OneDriverSplitInTwoServesAsTwoDevices) {
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(two[static_cast<std::size_t>(i)]->name().short_name(), text("/GPU:", i));
     const Tensor x = random_f32({1000});
-    expect_close(squared(*two[static_cast<std::size_t>(i)], x), Call(square(), {}, {x}).run_reference()[0], 1e-6, "square");
+    expect_close(squared(*two[static_cast<std::size_t>(i)], x), Call(square(), {}, {x}).run_reference()[0], 1e-6,
+                 "square");
   }
 }
 
@@ -502,7 +561,8 @@ TEST_F(OpenCl, ANewShapeCompilesNothing) {
   squared(*made.at(0), random_f32({10}));
   const std::size_t programs = folder.programs().size();
   EXPECT_EQ(programs, 2u);  // the proof of the device, and the op
-  for (const Shape& shape : {Shape{11}, Shape{4, 5}, Shape{2, 3, 4, 5}, Shape{100'000}}) squared(*made[0], random_f32(shape));
+  for (const Shape& shape : {Shape{11}, Shape{4, 5}, Shape{2, 3, 4, 5}, Shape{100'000}})
+    squared(*made[0], random_f32(shape));
   EXPECT_EQ(folder.programs().size(), programs);
 }
 
@@ -553,8 +613,11 @@ TEST(OpenClOptions, ComeFromTheEnvironment) {
 }
 
 TEST(OpenClOptions, AreRefusedWithWhatIsNeededWhenTheyMakeNoSense) {
-  for (const auto& [name, value] : {std::pair{"TANDEM_OPENCL_CPU_AS_GPU", "many"}, {"TANDEM_OPENCL_SHARED_MEMORY", "yes"},
-                                    {"TANDEM_OPENCL_STYLE", "card"}, {"TANDEM_OPENCL_LANES", "12"}, {"TANDEM_OPENCL_GEMM", "fast"}}) {
+  for (const auto& [name, value] : {std::pair{"TANDEM_OPENCL_CPU_AS_GPU", "many"},
+                                    {"TANDEM_OPENCL_SHARED_MEMORY", "yes"},
+                                    {"TANDEM_OPENCL_STYLE", "card"},
+                                    {"TANDEM_OPENCL_LANES", "12"},
+                                    {"TANDEM_OPENCL_GEMM", "fast"}}) {
     const char* before = std::getenv(name);
     const std::string kept = before ? before : "";
     setenv(name, value, 1);

@@ -44,7 +44,8 @@ class OwnFolder {
   std::vector<std::filesystem::path> programs() const {
     std::vector<std::filesystem::path> files;
     std::error_code missing;
-    for (const auto& entry : std::filesystem::directory_iterator(path_ / "opencl", missing)) files.push_back(entry.path());
+    for (const auto& entry : std::filesystem::directory_iterator(path_ / "opencl", missing))
+      files.push_back(entry.path());
     return files;
   }
 

@@ -12,7 +12,8 @@ constexpr std::size_t kMegabyte = 1 << 20;
 
 class OpenClSharedMemory : public ::testing::Test {
  protected:
-  OpenClSharedMemory() : gpu_({.shared_memory = true}, {{.memory_limit = 64 * kMegabyte}, {.memory_limit = 64 * kMegabyte}}) {}
+  OpenClSharedMemory()
+      : gpu_({.shared_memory = true}, {{.memory_limit = 64 * kMegabyte}, {.memory_limit = 64 * kMegabyte}}) {}
   void SetUp() override { before_ = transfer_stats(); }
   void TearDown() override {
     const TransferStats after = transfer_stats();

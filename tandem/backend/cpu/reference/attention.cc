@@ -11,13 +11,18 @@ namespace {
 template <class T>
 class Scores {
  public:
-  Scores(const AttentionSizes& s, const T* query, const T* key, const T* bias) : s_(s), query_(query), key_(key), bias_(bias) {}
+  Scores(const AttentionSizes& s, const T* query, const T* key, const T* bias)
+      : s_(s),
+        query_(query),
+        key_(key),
+        bias_(bias) {}
 
   /// -infinity where the row may not look.
   double at(std::int64_t b, std::int64_t n, std::int64_t t, std::int64_t k) const {
     if (s_.causal && k > t) return -INFINITY;
     double sum = 0;
-    for (std::int64_t i = 0; i < s_.size; ++i) sum += widen(query_[s_.query_at(b, t, n) + i]) * widen(key_[s_.key_at(b, k, n) + i]);
+    for (std::int64_t i = 0; i < s_.size; ++i)
+      sum += widen(query_[s_.query_at(b, t, n) + i]) * widen(key_[s_.key_at(b, k, n) + i]);
     return sum * s_.scale + widen(bias_[s_.bias_at(b, n, t, k)]);
   }
 
@@ -33,11 +38,13 @@ Prepared prepare_forward(const KernelCall& call) {
     std::vector<double> row(static_cast<std::size_t>(s.sources));
     s.for_each_row([&](std::int64_t b, std::int64_t n, std::int64_t t) {
       double largest = -INFINITY, sum = 0;
-      for (std::int64_t k = 0; k < s.sources; ++k) largest = std::max(largest, row[static_cast<std::size_t>(k)] = scores.at(b, n, t, k));
+      for (std::int64_t k = 0; k < s.sources; ++k)
+        largest = std::max(largest, row[static_cast<std::size_t>(k)] = scores.at(b, n, t, k));
       for (double& value : row) sum += value = std::exp(value - largest);
       for (std::int64_t i = 0; i < s.depth; ++i) {
         double total = 0;
-        for (std::int64_t k = 0; k < s.sources; ++k) total += row[static_cast<std::size_t>(k)] * widen(args.input<T>(2)[s.value_at(b, k, n) + i]);
+        for (std::int64_t k = 0; k < s.sources; ++k)
+          total += row[static_cast<std::size_t>(k)] * widen(args.input<T>(2)[s.value_at(b, k, n) + i]);
         args.output<T>(0)[s.output_at(b, t, n) + i] = narrow<T>(total / sum);
       }
       args.output<T>(1)[s.row_at(b, n, t)] = narrow<T>(std::log(sum) + largest);
@@ -60,7 +67,9 @@ Prepared prepare_gradient(const KernelCall& call) {
       for (std::int64_t k = 0; k < s.sources; ++k) {
         const double log_sum = widen(args.input<T>(6)[s.row_at(b, n, t)]);
         const bool blind = log_sum < AttentionSizes::blind(dtype_of<T>());
-        const double share = !blind ? std::exp(scores.at(b, n, t, k) - log_sum) : k < s.seen(t) ? 1.0 / static_cast<double>(s.seen(t)) : 0;
+        const double share = !blind          ? std::exp(scores.at(b, n, t, k) - log_sum)
+                             : k < s.seen(t) ? 1.0 / static_cast<double>(s.seen(t))
+                                             : 0;
         const std::int64_t at = s.key_at(b, k, n), v = s.value_at(b, k, n);
         double product = 0;
         for (std::int64_t i = 0; i < s.depth; ++i) {

@@ -38,9 +38,8 @@ void with_lane(const ScalarValue& value, Lane lane, F f) {
 
 ScalarValue convert(const ScalarValue& value, Lane from, Lane to) {
   ScalarValue out{};
-  with_lane(value, from, [&](auto v) {
-    with_lane(out, to, [&](auto sample) { out.set(to_lane<decltype(sample)>(v)); });
-  });
+  with_lane(value, from,
+            [&](auto v) { with_lane(out, to, [&](auto sample) { out.set(to_lane<decltype(sample)>(v)); }); });
   return out;
 }
 
@@ -75,7 +74,8 @@ Lane result_lane(const Formula& formula, Lane compute, int k) {
 class ReferenceIntegers final : public PreparedKernel {
  public:
   explicit ReferenceIntegers(const KernelCall& call)
-      : program_(elementwise_program(call)), shape_(call.outputs[0].shape()) {
+      : program_(elementwise_program(call)),
+        shape_(call.outputs[0].shape()) {
     for (const Operand& input : call.inputs) strides_.push_back(broadcast_strides(input, shape_));
   }
 
@@ -83,9 +83,11 @@ class ReferenceIntegers final : public PreparedKernel {
     std::size_t at = 0;
     for_each_position(shape_, [&](const Position& position) {
       ScalarValue in[10], out[10];
-      for (std::size_t i = 0; i < program_.inputs.size(); ++i) in[i] = load(args.inputs[i], program_.inputs[i], offset(strides_[i], position, shape_.rank()));
+      for (std::size_t i = 0; i < program_.inputs.size(); ++i)
+        in[i] = load(args.inputs[i], program_.inputs[i], offset(strides_[i], position, shape_.rank()));
       expr::evaluate(program_, in, out);
-      for (std::size_t k = 0; k < program_.outputs.size(); ++k) store(args.outputs[k], program_.outputs[k].dtype, static_cast<std::int64_t>(at), out[k]);
+      for (std::size_t k = 0; k < program_.outputs.size(); ++k)
+        store(args.outputs[k], program_.outputs[k].dtype, static_cast<std::int64_t>(at), out[k]);
       ++at;
     });
   }
@@ -97,14 +99,18 @@ class ReferenceIntegers final : public PreparedKernel {
 };
 
 bool has_other_lanes(const KernelCall& call) {
-  const auto other = [](const Operand& operand) { return is_integer(operand.dtype()) && operand.dtype() != DType::i32 && operand.dtype() != DType::i64; };
+  const auto other = [](const Operand& operand) {
+    return is_integer(operand.dtype()) && operand.dtype() != DType::i32 && operand.dtype() != DType::i64;
+  };
   return std::ranges::any_of(call.inputs, other) || std::ranges::any_of(call.outputs, other);
 }
 
 class ReferenceElementwise final : public PreparedKernel {
  public:
   explicit ReferenceElementwise(const KernelCall& call)
-      : formula_(call.op.scalar), shape_(call.outputs[0].shape()), outputs_(call.outputs.begin(), call.outputs.end()) {
+      : formula_(call.op.scalar),
+        shape_(call.outputs[0].shape()),
+        outputs_(call.outputs.begin(), call.outputs.end()) {
     for (const Operand& input : call.inputs) {
       inputs_.push_back(input);
       strides_.push_back(broadcast_strides(input, shape_));

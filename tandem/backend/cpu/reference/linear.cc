@@ -43,7 +43,8 @@ struct Conv : ConvGeometry {
               if (y < 0 || y >= rows.input || x < 0 || x >= columns.input) continue;
               for (std::int64_t c = 0; c < group_inputs(); ++c)
                 for (std::int64_t o = 0; o < out_channels; ++o)
-                  body(((n * rows.input + y) * columns.input + x) * in_channels + o / group_outputs() * group_inputs() + c,
+                  body(((n * rows.input + y) * columns.input + x) * in_channels + o / group_outputs() * group_inputs() +
+                           c,
                        ((ky * columns.kernel + kx) * group_inputs() + c) * out_channels + o,
                        ((n * rows.output + oy) * columns.output + ox) * out_channels + o);
             }
@@ -72,7 +73,8 @@ Prepared prepare_conv(const KernelCall& call, const Conv& conv) {
 template <Part kResult>
 Prepared conv_kernel(const KernelCall& call, const Shape& input, const Shape& filter) {
   const Conv conv{ConvGeometry::make(call.attr(), input, filter)};
-  return by_dtype(call.dtype(), [&](auto tag) { return prepare_conv<typename decltype(tag)::type, kResult>(call, conv); });
+  return by_dtype(call.dtype(),
+                  [&](auto tag) { return prepare_conv<typename decltype(tag)::type, kResult>(call, conv); });
 }
 
 }  // namespace
@@ -83,8 +85,9 @@ Kernel reference_matmul() {
           }};
 }
 Kernel reference_conv2d() {
-  return {.name = "reference",
-          .prepare = [](const KernelCall& call) { return conv_kernel<Part::output>(call, call.shape(0), call.shape(1)); }};
+  return {.name = "reference", .prepare = [](const KernelCall& call) {
+            return conv_kernel<Part::output>(call, call.shape(0), call.shape(1));
+          }};
 }
 Kernel reference_conv2d_backprop_input() {
   return {.name = "reference", .prepare = [](const KernelCall& call) {

@@ -56,7 +56,8 @@ Prepared prepare_slice(const KernelCall& call) {
     std::int64_t base = 0;
     for (int i = 0; i < in.rank(); ++i) {
       if (begin[i] < 0 || begin[i] > in[i] - out[i])
-        fail(ErrorCode::index_out_of_range, "slice: ", out[i], " elements from ", begin[i], " in axis ", i, " are outside ", in);
+        fail(ErrorCode::index_out_of_range, "slice: ", out[i], " elements from ", begin[i], " in axis ", i,
+             " are outside ", in);
       base += begin[i] * strides[i];
     }
     std::int64_t at = 0;
@@ -71,7 +72,8 @@ struct Gather : GatherSizes {
   std::int64_t index_of(const void* indices, std::int64_t i) const {
     const std::int64_t value = index_at(indices, index, i);
     if (value < 0 || value >= size)
-      fail(ErrorCode::index_out_of_range, "gather: index ", value, " at position ", i, " is outside an axis of size ", size);
+      fail(ErrorCode::index_out_of_range, "gather: index ", value, " at position ", i, " is outside an axis of size ",
+           size);
     return value;
   }
   /// Calls body(element of params, element of the gathered tensor) for each.
@@ -85,11 +87,12 @@ struct Gather : GatherSizes {
 };
 
 Prepared prepare_gather(const KernelCall& call) {
-  return prepared([g = Gather{gather_sizes(call, call.shape())}, size = dtype_size(call.dtype())](const KernelArgs& args) {
-    g.for_each(args.inputs[1], [&](std::int64_t from, std::int64_t to) {
-      copy_element(args.outputs[0], to, args.inputs[0], from, size);
-    });
-  });
+  return prepared(
+      [g = Gather{gather_sizes(call, call.shape())}, size = dtype_size(call.dtype())](const KernelArgs& args) {
+        g.for_each(args.inputs[1], [&](std::int64_t from, std::int64_t to) {
+          copy_element(args.outputs[0], to, args.inputs[0], from, size);
+        });
+      });
 }
 
 template <class T>
@@ -108,13 +111,15 @@ template <class T>
 Prepared prepare_one_hot(const KernelCall& call) {
   const Shape out = call.outputs[0].shape();
   const int axis = normalize_axis("one_hot", call.attr().integer("axis"), out.rank());
-  return prepared([=, depth = out[axis], inner = around_axis(out, axis).inner, dtype = call.dtype()](const KernelArgs& args) {
-    const T on = narrow<T>(std::bit_cast<double>(args.run_time[0])), off = narrow<T>(std::bit_cast<double>(args.run_time[1]));
-    for (std::int64_t i = 0; i < out.elements(); ++i) {
-      const std::int64_t position = i / inner % depth, from = i / (inner * depth) * inner + i % inner;
-      args.output<T>()[i] = index_at(args.inputs[0], dtype, from) == position ? on : off;
-    }
-  });
+  return prepared(
+      [=, depth = out[axis], inner = around_axis(out, axis).inner, dtype = call.dtype()](const KernelArgs& args) {
+        const T on = narrow<T>(std::bit_cast<double>(args.run_time[0])),
+                off = narrow<T>(std::bit_cast<double>(args.run_time[1]));
+        for (std::int64_t i = 0; i < out.elements(); ++i) {
+          const std::int64_t position = i / inner % depth, from = i / (inner * depth) * inner + i % inner;
+          args.output<T>()[i] = index_at(args.inputs[0], dtype, from) == position ? on : off;
+        }
+      });
 }
 
 template <class T>
@@ -173,7 +178,8 @@ Kernel reference_gather() { return {.name = "reference", .prepare = prepare_gath
 Kernel reference_broadcast_to() { return {.name = "reference", .prepare = prepare_broadcast}; }
 Kernel reference_gather_grad() {
   return {.name = "reference", .prepare = [](const KernelCall& call) {
-            return by_dtype(call.dtype(), [&](auto tag) { return prepare_gather_grad<typename decltype(tag)::type>(call); });
+            return by_dtype(call.dtype(),
+                            [&](auto tag) { return prepare_gather_grad<typename decltype(tag)::type>(call); });
           }};
 }
 Kernel reference_one_hot() {

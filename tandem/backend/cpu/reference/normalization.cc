@@ -9,14 +9,19 @@ namespace {
 /// x seen as [rows, features]; statistics over the rows (batch) or over the features (layer).
 struct Sizes {
   std::int64_t rows, features;
-  explicit Sizes(const Shape& x) : rows(x[-1] ? x.elements() / x[-1] : Shape(x.sizes().first(static_cast<std::size_t>(x.rank() - 1))).elements()), features(x[-1]) {}
+  explicit Sizes(const Shape& x)
+      : rows(x[-1] ? x.elements() / x[-1] : Shape(x.sizes().first(static_cast<std::size_t>(x.rank() - 1))).elements()),
+        features(x[-1]) {}
 };
 
 /// The groups of elements that are normalised together: group g has `count` elements, `step` apart from `start`.
 struct Groups {
   std::int64_t groups, count, start_step, step;
   Groups(const Sizes& s, bool batch)
-      : groups(batch ? s.features : s.rows), count(batch ? s.rows : s.features), start_step(batch ? 1 : s.features), step(batch ? s.features : 1) {}
+      : groups(batch ? s.features : s.rows),
+        count(batch ? s.rows : s.features),
+        start_step(batch ? 1 : s.features),
+        step(batch ? s.features : 1) {}
 };
 
 template <class T>
@@ -62,7 +67,8 @@ Prepared prepare_gradient(const KernelCall& call, bool batch) {
         by_scale[feature] += widen(dy[at(i)]) * normal(i), by_offset[feature] += widen(dy[at(i)]);
       }
       for (std::int64_t i = 0; i < g.count; ++i)
-        args.output<T>(0)[at(i)] = narrow<T>(inverse * (scaled(i) - (sum + normal(i) * product) / static_cast<double>(g.count)));
+        args.output<T>(0)[at(i)] =
+            narrow<T>(inverse * (scaled(i) - (sum + normal(i) * product) / static_cast<double>(g.count)));
     }
     for (std::int64_t f = 0; f < s.features; ++f) {
       args.output<T>(1)[f] = narrow<T>(by_scale[static_cast<std::size_t>(f)]);

@@ -24,12 +24,14 @@ struct Pool : PoolGeometry {
   void for_each_window_members(F body) const {
     std::vector<std::int64_t> members;
     for (std::int64_t o = 0; o < batch * output_image(); ++o) {
-      const std::int64_t c = o % channels, ox = o / channels % columns.output, oy = o / channels / columns.output % rows.output;
+      const std::int64_t c = o % channels, ox = o / channels % columns.output,
+                         oy = o / channels / columns.output % rows.output;
       const std::int64_t n = o / output_image();
       members.clear();
       for (std::int64_t ky = 0; ky < rows.kernel; ++ky)
         for (std::int64_t kx = 0; kx < columns.kernel; ++kx) {
-          const std::int64_t y = oy * rows.stride + ky - rows.pad_before, x = ox * columns.stride + kx - columns.pad_before;
+          const std::int64_t y = oy * rows.stride + ky - rows.pad_before,
+                             x = ox * columns.stride + kx - columns.pad_before;
           if (y < 0 || y >= rows.input || x < 0 || x >= columns.input) continue;
           members.push_back(((n * rows.input + y) * columns.input + x) * channels + c);
         }
@@ -43,11 +45,13 @@ struct Pool : PoolGeometry {
     std::int64_t best = -1;
     for (std::int64_t ky = 0; ky < rows.kernel; ++ky)
       for (std::int64_t kx = 0; kx < columns.kernel; ++kx) {
-        const std::int64_t y = oy * rows.stride + ky - rows.pad_before, x = ox * columns.stride + kx - columns.pad_before;
+        const std::int64_t y = oy * rows.stride + ky - rows.pad_before,
+                           x = ox * columns.stride + kx - columns.pad_before;
         if (y < 0 || y >= rows.input || x < 0 || x >= columns.input) continue;
         const std::int64_t at = ((n * rows.input + y) * columns.input + x) * channels + c;
         const auto value = widen(input[at]);
-        if (best < 0 || value > widen(input[best]) || (value != value && widen(input[best]) == widen(input[best]))) best = at;
+        if (best < 0 || value > widen(input[best]) || (value != value && widen(input[best]) == widen(input[best])))
+          best = at;
       }
     return best;
   }
@@ -74,7 +78,8 @@ Prepared prepare_pool_grad(const KernelCall& call) {
 
 template <class T>
 Prepared prepare_argmax(const KernelCall& call) {
-  const bool wide = call.outputs[1].dtype() == DType::i64, include_batch = call.attr().boolean("include_batch_in_index");
+  const bool wide = call.outputs[1].dtype() == DType::i64,
+             include_batch = call.attr().boolean("include_batch_in_index");
   return prepared([=, pool = Pool(call)](const KernelArgs& args) {
     const T* input = args.input<T>();
     pool.for_each_window(input, [&](std::int64_t o, std::int64_t i) {
@@ -124,7 +129,8 @@ Kernel reference_avg_pool2d() {
 }
 Kernel reference_avg_pool2d_grad() {
   return {.name = "reference", .prepare = [](const KernelCall& call) {
-            return by_dtype(call.dtype(), [&](auto tag) { return prepare_mean_grad<typename decltype(tag)::type>(call); });
+            return by_dtype(call.dtype(),
+                            [&](auto tag) { return prepare_mean_grad<typename decltype(tag)::type>(call); });
           }};
 }
 Kernel reference_max_pool2d() {
@@ -134,7 +140,8 @@ Kernel reference_max_pool2d() {
 }
 Kernel reference_max_pool2d_grad() {
   return {.name = "reference", .prepare = [](const KernelCall& call) {
-            return by_dtype(call.dtype(), [&](auto tag) { return prepare_pool_grad<typename decltype(tag)::type>(call); });
+            return by_dtype(call.dtype(),
+                            [&](auto tag) { return prepare_pool_grad<typename decltype(tag)::type>(call); });
           }};
 }
 

@@ -22,7 +22,8 @@ void store(const KernelArgs& args, int i, const Doubles& values) {
 Doubles zeros_of(std::int64_t count) { return Doubles(static_cast<std::size_t>(count)); }
 
 /// Runs a cell's program for one unit: the operands' addresses, in its order.
-void evaluate_unit(const expr::Program& program, const std::vector<const double*>& in, const std::vector<double*>& out) {
+void evaluate_unit(const expr::Program& program, const std::vector<const double*>& in,
+                   const std::vector<double*>& out) {
   ScalarValue inputs[16], outputs[16];
   for (std::size_t i = 0; i < in.size(); ++i) inputs[i].f64 = *in[i];
   expr::evaluate(program, inputs, outputs);
@@ -42,7 +43,8 @@ Prepared prepare_forward(const KernelCall& call) {
   return prepared([=, program = cell_forward(s.kind, DType::f64)](const KernelArgs& args) {
     const std::int64_t u = s.units, width = s.gate_width(), rows = s.batch * s.steps;
     const Doubles x = values_of<T>(args, 0, rows * s.inputs), w = values_of<T>(args, kernel, s.inputs * width);
-    const Doubles r = values_of<T>(args, kernel + 1, u * width), bias = values_of<T>(args, kernel + 2, (s.reset_after() ? 2 : 1) * width);
+    const Doubles r = values_of<T>(args, kernel + 1, u * width),
+                  bias = values_of<T>(args, kernel + 2, (s.reset_after() ? 2 : 1) * width);
     Doubles y = zeros_of(rows * u), cells = y, saved = zeros_of(rows * s.saved_width());
     for (std::int64_t b = 0; b < s.batch; ++b) {
       Doubles state(static_cast<std::size_t>(u)), cell(state);
@@ -55,8 +57,10 @@ Prepared prepare_forward(const KernelCall& call) {
         if (s.reset_after()) from_state.assign(bias.begin() + width, bias.end());
         for (std::int64_t k = 0; k < width; ++k) {
           const auto at = static_cast<std::size_t>(k);
-          for (std::int64_t i = 0; i < s.inputs; ++i) from_x[at] += x[static_cast<std::size_t>(row * s.inputs + i)] * w[static_cast<std::size_t>(i * width + k)];
-          for (std::int64_t i = 0; i < u; ++i) from_state[at] += state[static_cast<std::size_t>(i)] * r[static_cast<std::size_t>(i * width + k)];
+          for (std::int64_t i = 0; i < s.inputs; ++i)
+            from_x[at] += x[static_cast<std::size_t>(row * s.inputs + i)] * w[static_cast<std::size_t>(i * width + k)];
+          for (std::int64_t i = 0; i < u; ++i)
+            from_state[at] += state[static_cast<std::size_t>(i)] * r[static_cast<std::size_t>(i * width + k)];
         }
         Doubles next(static_cast<std::size_t>(u)), next_cell(next);
         for (std::int64_t j = 0; j < u; ++j) {
@@ -91,11 +95,15 @@ Prepared prepare_gradient(const KernelCall& call) {
   return prepared([=, program = cell_backward(s.kind, DType::f64)](const KernelArgs& args) {
     const std::int64_t u = s.units, width = s.gate_width(), rows = s.batch * s.steps;
     const Doubles x = values_of<T>(args, x_at, rows * s.inputs), w = values_of<T>(args, kernel, s.inputs * width);
-    const Doubles r = values_of<T>(args, kernel + 1, u * width), dy = values_of<T>(args, 0, rows * u), h0 = values_of<T>(args, x_at + 1, s.batch * u);
-    const Doubles y = values_of<T>(args, kernel + 2, rows * u), saved = s.saved ? values_of<T>(args, lstm ? 9 : 6, rows * s.saved_width()) : y;
-    const Doubles cells = lstm ? values_of<T>(args, 8, rows * u) : Doubles(), c0 = lstm ? values_of<T>(args, 4, s.batch * u) : Doubles();
+    const Doubles r = values_of<T>(args, kernel + 1, u * width), dy = values_of<T>(args, 0, rows * u),
+                  h0 = values_of<T>(args, x_at + 1, s.batch * u);
+    const Doubles y = values_of<T>(args, kernel + 2, rows * u),
+                  saved = s.saved ? values_of<T>(args, lstm ? 9 : 6, rows * s.saved_width()) : y;
+    const Doubles cells = lstm ? values_of<T>(args, 8, rows * u) : Doubles(),
+                  c0 = lstm ? values_of<T>(args, 4, s.batch * u) : Doubles();
     const Doubles dcells = lstm ? values_of<T>(args, 1, one_cell_gradient ? 1 : rows * u) : Doubles();
-    Doubles dx = zeros_of(rows * s.inputs), dh0 = zeros_of(s.batch * u), dc0 = dh0, dw = zeros_of(s.inputs * width), dr = zeros_of(u * width);
+    Doubles dx = zeros_of(rows * s.inputs), dh0 = zeros_of(s.batch * u), dc0 = dh0, dw = zeros_of(s.inputs * width),
+            dr = zeros_of(u * width);
     Doubles bias = zeros_of((s.reset_after() ? 2 : 1) * width);
     for (std::int64_t b = 0; b < s.batch; ++b) {
       Doubles dh = zeros_of(u), dc = dh;
@@ -106,15 +114,19 @@ Prepared prepare_gradient(const KernelCall& call) {
         for (std::int64_t j = 0; j < u; ++j) {
           const auto at = static_cast<std::size_t>(row * u + j), unit = static_cast<std::size_t>(j);
           std::vector<const double*> in;
-          if (s.saved) for (int k = 0; k < s.saved; ++k) in.push_back(&saved[gate_at(s, row, k, j, s.saved)]);
+          if (s.saved)
+            for (int k = 0; k < s.saved; ++k) in.push_back(&saved[gate_at(s, row, k, j, s.saved)]);
           else in.push_back(&y[at]);
-          if (lstm) in.push_back(&cells[at]), in.push_back(t ? &cells[at - static_cast<std::size_t>(u)] : &c0[static_cast<std::size_t>(b * u + j)]);
+          if (lstm)
+            in.push_back(&cells[at]),
+                in.push_back(t ? &cells[at - static_cast<std::size_t>(u)] : &c0[static_cast<std::size_t>(b * u + j)]);
           if (s.reset_after()) in.push_back(before + j);
           in.push_back(&dy[at]), in.push_back(&dh[unit]);
           if (lstm) in.push_back(&dc[unit]), in.push_back(&dcells[one_cell_gradient ? 0 : at]);
           std::vector<double*> out;
           for (int g = 0; g < s.gates; ++g) out.push_back(&by_x[gate_at(s, 0, g, j, s.gates)]);
-          if (s.reset_after()) for (int g = 0; g < s.gates; ++g) out.push_back(&by_state[gate_at(s, 0, g, j, s.gates)]);
+          if (s.reset_after())
+            for (int g = 0; g < s.gates; ++g) out.push_back(&by_state[gate_at(s, 0, g, j, s.gates)]);
           if (s.reset_after()) out.push_back(&direct[unit]);
           if (lstm) out.push_back(&dc_before[unit]);
           evaluate_unit(program, in, out);

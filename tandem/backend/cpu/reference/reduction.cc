@@ -85,7 +85,8 @@ Prepared prepare_argmax(const KernelCall& call) {
       largest[at] = value;
     });
     for (std::int64_t i = 0; i < results; ++i) {
-      if (output == DType::i32) args.output<std::int32_t>()[i] = static_cast<std::int32_t>(best[static_cast<std::size_t>(i)]);
+      if (output == DType::i32)
+        args.output<std::int32_t>()[i] = static_cast<std::int32_t>(best[static_cast<std::size_t>(i)]);
       else args.output<std::int64_t>()[i] = best[static_cast<std::size_t>(i)];
     }
   });
@@ -95,7 +96,8 @@ Prepared prepare_argmax(const KernelCall& call) {
 
 Kernel reference_reduction() {
   return {.name = "reference", .prepare = [](const KernelCall& call) {
-            return by_dtype(call.dtype(), [&](auto tag) { return prepare_reduction<typename decltype(tag)::type>(call); });
+            return by_dtype(call.dtype(),
+                            [&](auto tag) { return prepare_reduction<typename decltype(tag)::type>(call); });
           }};
 }
 

@@ -9,7 +9,8 @@
 namespace tandem::cpu {
 namespace {
 
-/// Calls body(element of the small images, element of the resized ones, weight) for each share that one has in the other.
+/// Calls body(element of the small images, element of the resized ones, weight) for each share that one has in the
+/// other.
 template <class F>
 void for_each_share(const Shape& images, const Shape& resized, F body) {
   const auto rows = between_pixels(images[1], resized[1]), columns = between_pixels(images[2], resized[2]);
@@ -32,10 +33,11 @@ Prepared prepare(const KernelCall& call) {
   const bool gradient = &call.op == &resize_bilinear_grad_op;
   return prepared([=, in = call.shape(), out = call.outputs[0].shape()](const KernelArgs& args) {
     std::vector<double> sums(static_cast<std::size_t>(out.elements()), 0.0);
-    for_each_share(gradient ? out : in, gradient ? in : out, [&](std::int64_t small, std::int64_t large, double weight) {
-      const std::int64_t from = gradient ? large : small, to = gradient ? small : large;
-      sums[static_cast<std::size_t>(to)] += weight * static_cast<double>(widen(args.input<T>()[from]));
-    });
+    for_each_share(gradient ? out : in, gradient ? in : out,
+                   [&](std::int64_t small, std::int64_t large, double weight) {
+                     const std::int64_t from = gradient ? large : small, to = gradient ? small : large;
+                     sums[static_cast<std::size_t>(to)] += weight * static_cast<double>(widen(args.input<T>()[from]));
+                   });
     for (std::size_t i = 0; i < sums.size(); ++i) args.output<T>()[i] = narrow<T>(sums[i]);
   });
 }

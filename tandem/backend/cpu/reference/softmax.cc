@@ -80,8 +80,8 @@ Prepared prepare_cross_entropy(const KernelCall& call, bool sparse, bool gradien
       if (sparse) {
         label = index_at(args.inputs[0], label_dtype, row);
         if (label < 0 || label >= classes)
-          fail(ErrorCode::index_out_of_range, "sparse_softmax_cross_entropy_with_logits: label ", label, " in row ", row,
-               " is outside the ", classes, " classes");
+          fail(ErrorCode::index_out_of_range, "sparse_softmax_cross_entropy_with_logits: label ", label, " in row ",
+               row, " is outside the ", classes, " classes");
       }
       auto weight = [&](std::int64_t i) {
         return sparse ? (i == label ? 1.0 : 0.0) : static_cast<double>(widen(args.input<T>(0)[row * classes + i]));
