@@ -85,8 +85,7 @@ MemoryHandle Context::make_buffer(std::size_t bytes) {
 std::int64_t Context::elements_per_item(std::int64_t total, double work) const {
   if (!traits_.cpu_type) return 1;
   // Enough work to pay for a work-group, which costs PoCL about 0.1 us: thirty-two a unit, of which the last is what
-  // units may wait for one another. With sixteen a unit, adding half a million floats took 104 to 118 us instead of 67
-  // to 88.
+  // units may wait for one another.
   const auto least = static_cast<std::int64_t>(std::max(1.0, 8192 / std::max(work, 1.0)));
   return std::clamp<std::int64_t>(total / (traits_.units * 32), least, 4 * least);
 }
