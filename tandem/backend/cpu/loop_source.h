@@ -34,14 +34,15 @@ expr::Program program(const std::vector<DType>& inputs, DType output, F build) {
   return expr::make_program(graph, inputs, {build(in)}, {output});
 }
 
+inline Support any_call(const KernelCall&) { return yes(); }
+
 /// A kernel in its two forms. `kMakeParts(call, source)` gets the loops and folds it is made of; Body(call, parts) is
 /// the prepared kernel; `kCheck(call)` may refuse before.
-template <auto kMakeParts, class Body, Support (*kCheck)(const KernelCall&) = nullptr>
+template <auto kMakeParts, class Body, Support (*kCheck)(const KernelCall&) = any_call>
 struct TwoForms {
   template <bool kGenerated>
   static Support supports(const KernelCall& call) {
-    if constexpr (kCheck != nullptr)
-      if (Support support = kCheck(call); !support) return support;
+    if (Support support = kCheck(call); !support) return support;
     LoopSource source(kGenerated);
     kMakeParts(call, source);
     return source.refusal().empty() ? yes() : no(source.refusal());
