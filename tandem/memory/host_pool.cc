@@ -169,14 +169,18 @@ HostPool::HostPool(std::size_t limit) : MemorySpace(Kind::host), shared_(std::ma
 
 HostPool::~HostPool() { trim(); }
 
+void HostPool::fail_beyond_limit(std::size_t bytes) const {
+  fail(ErrorCode::out_of_memory, "a tensor of ", readable(bytes), " exceeds the host's limit of ",
+       readable(stats().limit));
+}
+
 void* HostPool::allocate(std::size_t bytes) {
-  if (bytes > shared_->stats.limit + lent_host_memory())  // also keeps the size classes in range
-    fail(ErrorCode::out_of_memory, "a tensor of ", readable(bytes), " exceeds the host's limit of ",
-         readable(shared_->stats.limit));
+  if (bytes > kMostBytes) fail_beyond_limit(bytes);
   const SizeClass size = size_class(bytes);
   if (cached(size.index, shared_.get()))
     if (void* block = thread_cache.take(size.index)) return block;
   if (void* block = shared_->allocate(size)) return block;
+  if (bytes > stats().limit + lent_host_memory()) fail_beyond_limit(bytes);
   free_finished_copies(true);  // what copies to devices still hold
   call_in_loans();
   if (void* block = shared_->allocate(size)) return block;

@@ -36,6 +36,7 @@ class HostPool final : public MemorySpace {
   struct Shared;
 
  private:
+  [[noreturn]] void fail_beyond_limit(std::size_t bytes) const;
   std::unique_ptr<Shared> shared_;
 };
 
