@@ -55,16 +55,17 @@ def convert_to_tensor(value, dtype=None, dtype_hint=None, name=None):
     """The value as a tensor. A tensor of another dtype is refused; `dtype_hint` is only a wish."""
     if dtype is None and dtype_hint is not None and not isinstance(value, (Tensor, _tandem.Variable)):
         try:
-            return _tandem.to_tensor(value, dtype_hint)
+            return _made(value, dtype_hint)
         except (TypeError, ValueError):
             pass
     return _made(value, dtype)
 
 
 def _made(value, dtype):
-    """A tensor of the value; of complex numbers what stands for one (_complex.py)."""
+    """A tensor of the value, on the device of the scope; of complex numbers what stands for one (_complex.py)."""
     try:
-        return _tandem.to_tensor(value, dtype)
+        tensor = _tandem.to_tensor(value, dtype)
+        return tensor if isinstance(value, (Tensor, _tandem.Variable)) else _tandem.where_it_was_made(tensor)
     except TypeError:
         from ._complex import dtype_of
 

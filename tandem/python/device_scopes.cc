@@ -4,10 +4,15 @@
 #include <atomic>
 #include <memory>
 #include <ranges>
+#include <span>
 #include <string_view>
 #include <vector>
 
+#include "tandem/base/decision.h"
+#include "tandem/base/error.h"
+#include "tandem/graph/trace.h"
 #include "tandem/op/dispatcher.h"
+#include "tandem/runtime/runtime.h"
 
 namespace tandem::python {
 namespace {
@@ -71,6 +76,25 @@ std::optional<DeviceName> requested_device() {
   for (const Entered& one : std::views::reverse(entered()))
     if (one.name || one.hides) return one.name;
   return {};
+}
+
+Tensor where_it_was_made(const Tensor& of_host) {
+  const std::optional<DeviceName> wanted = requested_device();
+  if (!wanted || wanted->kind == "CPU" || of_host.is_symbolic() || of_host.dtype() == DType::string ||
+      of_host.size() == 0 || Trace::current())
+    return of_host;
+  const std::span<Device* const> devices = default_runtime().devices();
+  const auto device = std::ranges::find(devices, *wanted, &Device::name);
+  if (device == devices.end()) return of_host;
+  try {
+    of_host.impl()->storage->read((*device)->memory());
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::out_of_memory || !default_runtime().soft_device_placement()) throw;
+    return of_host;
+  }
+  const std::string name = wanted->short_name();
+  return of_host.sharing(
+      of_host.spec(), intern({.op = "constant", .requested = name, .device = name, .reason = ReasonCode::requested}));
 }
 
 }  // namespace tandem::python

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tandem/core/device.h"
+#include "tandem/core/tensor.h"
 
 namespace tandem::python {
 
@@ -23,5 +24,9 @@ class Scope {
 
 /// What the innermost scope of the thread asks for, if any does.
 std::optional<DeviceName> requested_device();
+
+/// A tensor just made of the program's data. Where a scope asks for a device with a memory of its own, its bytes are on
+/// their way there and it lies on both; what that device does not hold stays on the host.
+Tensor where_it_was_made(const Tensor& of_host);
 
 }  // namespace tandem::python

@@ -3,6 +3,7 @@
 #include "tandem/op/elementwise.h"
 #include "tandem/op/random_state.h"
 #include "tandem/python/convert.h"
+#include "tandem/python/device_scopes.h"
 #include "tandem/python/module.h"
 #include "tandem/python/open_sizes.h"
 #include "tandem/python/promotion.h"
@@ -45,6 +46,9 @@ void add_functions(nb::module_& module) {
       "to_tensor",
       [](nb::handle value, nb::handle dtype) { return to_object(to_tensor(value.ptr(), optional_dtype(dtype))); },
       nb::arg("value").none(), nb::arg("dtype").none() = nb::none());
+  module.def(
+      "where_it_was_made", [](nb::handle made) { return to_object(where_it_was_made(to_tensor(made.ptr()))); },
+      nb::arg("made"));
   module.def(
       "to_tensor_beside",
       [](nb::handle value, nb::handle dtype) {

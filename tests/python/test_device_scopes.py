@@ -97,3 +97,39 @@ with tf.device("/GPU:7"):
     except tf.errors.InvalidArgumentError as error:
         print("GPU:7" in str(error))
 """) == ["CPU:0", "True"]
+
+
+def test_a_constant_lies_on_the_device_of_its_scope_and_the_host_still_has_it():
+    assert run("""
+import numpy as np
+moved = lambda: {way: figures["bytes"] for way, figures in tf.config.experimental.get_transfer_stats().items()}
+with tf.device("/GPU:1"):
+    a, b = tf.constant(np.ones((10, 10), "float32")), tf.convert_to_tensor([1, 2])
+    print(where(a), where(b), where(tf.constant("words")), where(tf.constant(1.0, shape=[3])))
+    before = moved()
+    with tf.device("/CPU:0"):
+        print(where(a + 1), where(tf.constant([1.0])))
+    a.numpy()
+    print(where(tf.matmul(a, a)), moved() == before)
+    print(str(tf.explain(a)).splitlines()[0])
+
+@tf.function
+def traced():
+    with tf.device("/GPU:1"):
+        return tf.constant([1.0, 2.0])
+
+print(where(a), traced().numpy(), where(tf.constant([1.0])))
+""") == ["GPU:1 GPU:1 CPU:0 GPU:1", "CPU:0 CPU:0", "GPU:1 True", "constant() on /GPU:1: /GPU:1 was requested", "GPU:1 [1. 2.] CPU:0"]
+
+
+def test_a_constant_that_its_device_cannot_hold_stays_on_the_host():
+    assert run("""
+import numpy as np
+gpu = tf.config.list_physical_devices("GPU")[0]
+tf.config.set_logical_device_configuration(gpu, [tf.config.LogicalDeviceConfiguration(memory_limit=1)])
+with tf.device("/GPU:0"):
+    large = tf.constant(np.ones(1 << 20, "float32"))
+    print(where(large), where(tf.constant([1.0])))
+with tf.device("/GPU:7"):
+    print(where(tf.constant([1.0])))
+""") == ["CPU:0 GPU:0", "CPU:0"]
