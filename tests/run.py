@@ -78,9 +78,10 @@ def sanitizer_environment(sanitizer):
         environment["UBSAN_OPTIONS"] = "print_stacktrace=1"
     if sanitizer == "--tsan":
         # ignore_noninstrumented_modules: libgomp and oneDNN synchronise in ways the tool cannot see.
+        # die_after_fork: children of tests of forks start threads.
         # detect_deadlocks: a step holds the locks of all its variables, and the tool breaks off at the 64th.
         environment["TSAN_OPTIONS"] = (
-            f"suppressions='{folder / 'threads.txt'}':ignore_noninstrumented_modules=1:detect_deadlocks=0:halt_on_error=0"
+            f"suppressions='{folder / 'threads.txt'}':ignore_noninstrumented_modules=1:die_after_fork=0:detect_deadlocks=0:halt_on_error=0"
         )
     return environment
 

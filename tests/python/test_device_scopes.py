@@ -111,7 +111,7 @@ with tf.device("/GPU:1"):
         print(where(a + 1), where(tf.constant([1.0])))
     a.numpy()
     print(where(tf.matmul(a, a)), moved() == before)
-    print(str(tf.explain(a)).splitlines()[0])
+    tf.explain(a)
 
 @tf.function
 def traced():
