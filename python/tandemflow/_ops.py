@@ -155,7 +155,7 @@ def range(start, limit=None, delta=1, dtype=None, name="range"):
 
 def linspace(start, stop, num, name=None, axis=0):
     """`num` numbers from start to stop, both included; along a new axis where those are not scalars."""
-    if isinstance(start, float) and isinstance(stop, (int, float)) and math.isfinite(stop - start) and stop != start and hasattr(num, "__index__") and int(num) > 1:
+    if type(start) is float and type(stop) in (int, float) and math.isfinite(stop - start) and stop != start and hasattr(num, "__index__") and int(num) > 1:
         delta = (stop - start) / (int(num) - 1)  # in double precision, so that the last one is rounded to `stop`
         return _tandem.range(start, start + (int(num) - 0.5) * delta, delta, _dtypes.float32)
     start = _tandem.to_tensor(start)

@@ -221,3 +221,14 @@ def test_small_operands_of_other_kinds_are_taken():
     assert tf.math.bincount([1.0, 2.0]).numpy().tolist() == [0, 1, 1] and tf.math.bincount([]).shape == (0,)
     assert tf.nn.sufficient_statistics([1.0, 2.0], [0], shift=1.0)[3].dtype == tf.float32
     assert tf.cast(x=3, dtype=tf.complex64).numpy() == 3
+
+
+def test_arguments_have_tensorflows_names_and_places():
+    assert float(tf.debugging.check_numerics(tensor=1.0, message="it")) == 1
+    with pytest.raises(tf.errors.InvalidArgumentError, match="those"):
+        tf.debugging.assert_none_equal([1], [1], 3, "those")
+    rows = [[1.0, 2.0], [3.0, 4.0]]
+    assert tf.sparse.segment_sum(rows, [0, 1], [0, 0], sparse_gradient=True).numpy().tolist() == [[4, 6]]
+    assert tf.linalg.LinearOperatorIdentity(2).add_to_tensor(mat=rows).numpy().tolist() == [[2, 2], [3, 5]]
+    assert tf.io.RaggedFeature.UniformRowLength(length=3).length == 3 and tf.io.RaggedFeature.RowSplits(key="k").key == "k"
+    assert tf.nest.is_nested(seq=[1]) and tf.linspace(np.float64(0), np.float64(1), 3).dtype == tf.float64
