@@ -90,7 +90,8 @@ def test_training_steps_with_chosen_rows(caplog):
 
 AXES = {
     "reduce_sum": (lambda x, axis: tf.reduce_sum(x, axis), 6.0), "concat": (lambda x, axis: tf.concat([x, x], axis), 12.0),
-    "softmax": (lambda x, axis: tf.nn.softmax(x, axis), 3.0), "a range of axes": (lambda x, axis: tf.reduce_sum(x, tf.range(tf.rank(x))), 6.0),
+    "softmax": (lambda x, axis: tf.nn.softmax(x, axis), 3.0), "a list of axes": (lambda x, axis: tf.reduce_sum(x, [axis, 0]), 6.0),
+    "a range of axes": (lambda x, axis: tf.reduce_sum(x, tf.range(tf.rank(x))), 6.0),
 }  # fmt: skip
 
 

@@ -221,6 +221,7 @@ def test_small_operands_of_other_kinds_are_taken():
     assert tf.math.bincount([1.0, 2.0]).numpy().tolist() == [0, 1, 1] and tf.math.bincount([]).shape == (0,)
     assert tf.nn.sufficient_statistics([1.0, 2.0], [0], shift=1.0)[3].dtype == tf.float32
     assert tf.cast(x=3, dtype=tf.complex64).numpy() == 3
+    assert tf.concat(np.ones((2, 3)), 0).shape == (2, 3)  # one tensor, not two rows
 
 
 def test_arguments_have_tensorflows_names_and_places():
