@@ -181,7 +181,10 @@ def _normalised(x, axis, epsilon):
 
 def l2_loss(t, name=None):
     """Half the sum of squares."""
-    return _sum_of_squares(_tensor(t)) / 2
+    t = _tensor(t)
+    if not t.dtype.is_floating:
+        raise InvalidArgumentError(f"E0202 l2_loss is not defined for {t.dtype.name}; it takes floating numbers; use cast()")
+    return _sum_of_squares(t) / 2
 
 
 def global_norm(t_list, name=None):
@@ -380,6 +383,9 @@ def scatter_nd(indices, updates, shape, name=None, bad_indices_policy=""):
     if _ignores(bad_indices_policy):
         indices, inside = _inside(_tensor(indices), _tandem.as_ints(shape))
         updates = _kept(inside, updates, 0)
+    updates = updates if hasattr(updates, "dtype") else _tensor(updates)
+    if updates.dtype == _dtypes.bool:  # those of one position are or-ed
+        return cast(records["scatter_nd"](indices, cast(updates, _dtypes.int32), shape), _dtypes.bool)
     return records["scatter_nd"](indices, updates, shape)
 
 
@@ -415,7 +421,7 @@ def unique_with_counts(x, out_idx=_dtypes.int32, name=None):
     """The different values in the order of their first occurrence, where each element finds its own, how often it occurs."""
     tensor = _tensor(x)
     if tensor.ndim != 1:
-        raise ValueError(f"unique expects a 1D vector, got shape {tensor.shape}")
+        raise InvalidArgumentError(f"unique expects a 1D vector, got shape {tensor.shape}")
     first, place, count = _unique_strings(tensor) if tensor.dtype == _dtypes.string else _tandem.unique_places(tensor)
     return UniqueWithCounts(gather(tensor, first), cast(place, out_idx), cast(count, out_idx))
 

@@ -76,11 +76,16 @@ def _comparing(name, op, sign):
 
 
 assert_equal = _comparing("equal", _ops.equal, "==")
-assert_none_equal = _comparing("none_equal", _ops.not_equal, "!=")
+_assert_none_equal = _comparing("none_equal", _ops.not_equal, "!=")
 assert_less = _comparing("less", _ops.less, "<")
 assert_less_equal = _comparing("less_equal", _ops.less_equal, "<=")
 assert_greater = _comparing("greater", _ops.greater, ">")
 assert_greater_equal = _comparing("greater_equal", _ops.greater_equal, ">=")
+
+
+def assert_none_equal(x, y, summarize=None, message=None, name=None):
+    """Raises InvalidArgumentError unless x != y for every element."""
+    _assert_none_equal(x, y, message, summarize)
 
 
 def _signed(name, op, sign):
@@ -123,7 +128,9 @@ def _not_finite(values):
     return " and ".join(kinds)
 
 
-check_numerics = assert_all_finite
+def check_numerics(tensor, message, name=None):
+    """Raises InvalidArgumentError when an element is NaN or Inf."""
+    return assert_all_finite(tensor, message)
 
 
 # --- What is known without values. ---

@@ -1,4 +1,6 @@
 """Convolution and pooling as TensorFlow spells them: paddings by name or by number, channels last or first."""
+import math
+
 from . import _dtypes, _tandem
 from ._ops import expand_dims, pad, records, reshape, squeeze, transpose
 from .errors import InvalidArgumentError, UnimplementedError
@@ -17,6 +19,14 @@ def _channels_first(function, data_format, input, *operands, **settings):
     settings = {name: _last(value, x.ndim) for name, value in settings.items()}
     y = function(transpose(x, [0, *range(2, x.ndim), 1]), *operands, **settings)
     return transpose(y, [0, x.ndim - 1, *range(1, x.ndim - 1)])
+
+
+def _of_one_batch(convolve, input, axes):
+    """The convolution over the last axes but one, of an input with more than one axis before those."""
+    x = _tandem.to_tensor(input)
+    sizes = x.shape.as_list()
+    y = convolve(reshape(x, [math.prod(sizes[: -axes - 1]), *sizes[-axes - 1 :]]))
+    return reshape(y, [*sizes[: -axes - 1], *y.shape.as_list()[1:]])
 
 
 def _last(value, rank):
@@ -64,6 +74,8 @@ def conv2d(input, filters, strides, padding, data_format="NHWC", dilations=None,
     """
     if data_format not in _LAST:
         return _channels_first(conv2d, data_format, input, filters, strides=strides, padding=padding, dilations=dilations)
+    if getattr(input, "ndim", 4) > 4:
+        return _of_one_batch(lambda x: conv2d(x, filters, strides, padding, data_format, dilations), input, 2)
     word, numbers = _padding("conv2d", padding, 2)
     strides, dilations = _numbers("conv2d", "strides", strides, 2), _numbers("conv2d", "dilations", dilations, 2)
     return records["conv2d"](input, filters, strides, word, dilations, numbers)
@@ -112,6 +124,8 @@ def conv1d(input, filters, stride, padding, data_format="NWC", dilations=None, n
     """A 1-D convolution of [batch, length, channels] with filters [length, channels, outputs]."""
     if data_format not in _LAST:
         return _channels_first(conv1d, data_format, input, filters, stride=stride, padding=padding, dilations=dilations)
+    if getattr(input, "ndim", 3) > 3:
+        return _of_one_batch(lambda x: conv1d(x, filters, stride, padding, data_format, dilations), input, 1)
     strides = [1] + _numbers("conv1d", "stride", stride, 1)
     dilations = [1] + _numbers("conv1d", "dilations", dilations, 1)
     row = conv2d(expand_dims(input, -3), expand_dims(filters, 0), strides, _row_padding("conv1d", padding), "NHWC", dilations)

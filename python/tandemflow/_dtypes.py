@@ -156,7 +156,7 @@ class ComplexDType(DType):
             return NotImplemented
         from ._complex import as_complex
 
-        return as_complex(args[0], self)
+        return as_complex(args[0] if args else kwargs["x"], self)
 
 
 complex64, complex128 = ComplexDType("complex64"), ComplexDType("complex128")

@@ -3,9 +3,12 @@ import itertools
 import math
 import string
 
+import numpy as np
+
 from . import _tandem
 from ._one_pass import in_one_pass
 from ._ops import matmul, reduce_sum, reshape, transpose
+from .errors import InvalidArgumentError
 
 
 def _label_lists(equation, ranks):
@@ -14,20 +17,20 @@ def _label_lists(equation, ranks):
     left, arrow, right = text.partition("->")
     terms = left.split(",")
     if len(terms) != len(ranks):
-        raise ValueError(f"einsum: {equation!r} names {len(terms)} operands, {len(ranks)} were given")
+        raise InvalidArgumentError(f"einsum: {equation!r} names {len(terms)} operands, {len(ranks)} were given")
     for term in terms + [right]:
         if any(c not in string.ascii_letters for c in term.replace("...", "", 1)):
-            raise ValueError(f"einsum: {term!r} in {equation!r} must be letters and at most one ellipsis")
+            raise InvalidArgumentError(f"einsum: {term!r} in {equation!r} must be letters and at most one ellipsis")
     hidden = [rank - len(term.replace("...", "")) if "..." in term else 0 for term, rank in zip(terms, ranks)]
     most = max(hidden, default=0)
     operands = []
     for term, rank, count in zip(terms, ranks, hidden):
         labels = _labels(term, range(most - count, most))
         if count < 0 or len(labels) != rank:
-            raise ValueError(f"einsum: {term!r} in {equation!r} does not fit an operand with {rank} axes")
+            raise InvalidArgumentError(f"einsum: {term!r} in {equation!r} does not fit an operand with {rank} axes")
         operands.append(labels)
     if arrow and most and "..." not in right:
-        raise ValueError(f"einsum: the result of {equation!r} must say where the axes under the ellipsis go: write '...' in it")
+        raise InvalidArgumentError(f"einsum: the result of {equation!r} must say where the axes under the ellipsis go: write '...' in it")
     if arrow:
         result = _labels(right, range(most))
     else:
@@ -35,7 +38,7 @@ def _label_lists(equation, ranks):
         result = list(range(most)) + sorted(c for c in set(letters) if letters.count(c) == 1)
     known = {label for labels in operands for label in labels}
     if len(set(result)) != len(result) or not set(result) <= known:
-        raise ValueError(f"einsum: the result {right!r} of {equation!r} must name labels of the operands, each once")
+        raise InvalidArgumentError(f"einsum: the result {right!r} of {equation!r} must name labels of the operands, each once")
     return operands, result
 
 
@@ -78,7 +81,7 @@ def _diagonals(operand):
         second = labels.index(label, first + 1)
         size = tensor.shape[first]
         if tensor.shape[second] != size:
-            raise ValueError(f"einsum: label {label!r} stands for axes of sizes {size} and {tensor.shape[second]}")
+            raise InvalidArgumentError(f"einsum: label {label!r} stands for axes of sizes {size} and {tensor.shape[second]}")
         others = [i for i in range(len(labels)) if i not in (first, second)]
         rest = [tensor.shape[i] for i in others]
         flat = reshape(transpose(tensor, [*others, first, second]), [*rest, size * size])
@@ -99,7 +102,7 @@ def _merged(a, b, needed, result):
     both = [label for label in a.labels if label in b.labels]
     for label in both:
         if 1 not in (a.size(label), b.size(label)) and a.size(label) != b.size(label):
-            raise ValueError(f"einsum: label {label!r} stands for axes of sizes {a.size(label)} and {b.size(label)}")
+            raise InvalidArgumentError(f"einsum: label {label!r} stands for axes of sizes {a.size(label)} and {b.size(label)}")
     # An axis of size 1 stretches; where it would be summed on one side only, the other is summed first.
     stretched = [label for label in both if a.size(label) != b.size(label)]
     batch = [label for label in both if label in needed or label in stretched]
@@ -131,6 +134,7 @@ def _operands(values):
 
         return [as_complex(value) for value in values]
     first = next((v.dtype for v in values if isinstance(v, (_tandem.Tensor, _tandem.Variable))), None)
+    first = first or next((v.dtype for v in values if hasattr(v, "dtype")), None)
     return [_tandem.to_tensor_beside(value, first) for value in values]
 
 
@@ -141,7 +145,7 @@ def einsum(equation, *inputs, name=None, optimize=None):
     is smallest are multiplied first.
     """
     if not inputs:
-        raise ValueError(f"einsum: {equation!r} needs operands")
+        raise InvalidArgumentError(f"einsum: {equation!r} needs operands")
     tensors = _operands(inputs)
     labels, result = _label_lists(equation, [tensor.ndim for tensor in tensors])
     operands = [_diagonals(_Operand(tensor, names)) for tensor, names in zip(tensors, labels)]
@@ -174,6 +178,7 @@ def _dot(a, b):
 def tensordot(a, b, axes, name=None):
     """The sum of products over axes of a and b: the last `axes` of a and the first of b, or two lists of axes."""
     a, b = _operands([a, b])
+    axes = np.asarray(axes).tolist() if isinstance(axes, (_tandem.Tensor, np.ndarray)) else axes
     if hasattr(axes, "__index__"):
         count = axes.__index__()
         if not 0 <= count <= min(a.ndim, b.ndim):
@@ -182,7 +187,7 @@ def tensordot(a, b, axes, name=None):
     else:
         of_a, of_b = (_counted_from_zero([x] if hasattr(x, "__index__") else _tandem.as_ints(x), t) for x, t in zip(axes, (a, b)))
     if [a.shape[i] for i in of_a] != [b.shape[i] for i in of_b]:
-        raise ValueError(f"tensordot: axes {of_a} of {a.shape} and {of_b} of {b.shape} differ in size")
+        raise InvalidArgumentError(f"tensordot: axes {of_a} of {a.shape} and {of_b} of {b.shape} differ in size")
     rest_a, rest_b = ([i for i in range(t.ndim) if i not in used] for t, used in ((a, of_a), (b, of_b)))
     if not rest_a and not rest_b and isinstance(a, _tandem.Tensor) and a.dtype.is_floating:
         order = [of_b[of_a.index(i)] for i in range(a.ndim)]

@@ -71,10 +71,10 @@ class FixedLenSequenceFeature(namedtuple("FixedLenSequenceFeature", "shape dtype
 class RaggedFeature(namedtuple("RaggedFeature", "dtype value_key partitions row_splits_dtype validate")):
     """A feature with any number of values: a tensor of one example, a tf.RaggedTensor of many; `partitions` divide its values."""
 
-    RowSplits, RowLengths, RowStarts, RowLimits, ValueRowIds, UniformRowLength = (
-        type(kind, (), {"__init__": lambda self, key: setattr(self, "key", key)})
-        for kind in ("RowSplits", "RowLengths", "RowStarts", "RowLimits", "ValueRowIds", "UniformRowLength")
+    RowSplits, RowLengths, RowStarts, RowLimits, ValueRowIds = (
+        namedtuple(kind, "key") for kind in ("RowSplits", "RowLengths", "RowStarts", "RowLimits", "ValueRowIds")
     )
+    UniformRowLength = namedtuple("UniformRowLength", "length")
 
     def __new__(cls, dtype, value_key=None, partitions=(), row_splits_dtype=_dtypes.int32, validate=False):
         return super().__new__(cls, _dtypes.as_dtype(dtype), value_key, tuple(partitions), _dtypes.as_dtype(row_splits_dtype), validate)
@@ -90,7 +90,7 @@ class RaggedFeature(namedtuple("RaggedFeature", "dtype value_key partitions row_
                   "RowLimits": "from_row_limits", "ValueRowIds": "from_value_rowids", "UniformRowLength": "from_uniform_row_length"}  # fmt: skip
         values, rest = columns[0], list(columns[1:])
         for part in reversed(self.partitions):
-            given = part.key if isinstance(part, self.UniformRowLength) else rest.pop()
+            given = part.length if isinstance(part, self.UniformRowLength) else rest.pop()
             values = getattr(RaggedTensor, makers[type(part).__name__])(values, given)
         return values.with_row_splits_dtype(self.row_splits_dtype) if self.partitions else values
 

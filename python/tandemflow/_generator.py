@@ -78,7 +78,7 @@ class Generator:
         return self._source().uniform([2, int(count)], -(2**31), 2**31 - 1, _dtypes.int64)
 
     def normal(self, shape, mean=0.0, stddev=1.0, dtype=_dtypes.float32, name=None):
-        return self._source().normal(shape, mean, stddev, dtype)
+        return random.bell(self._source(), shape, mean, stddev, dtype)
 
     def truncated_normal(self, shape, mean=0.0, stddev=1.0, dtype=_dtypes.float32, name=None):
         return random._truncated(self._source(), shape, mean, stddev, dtype)

@@ -185,8 +185,8 @@ class LinearOperator:
         values = _linalg.svd(self.to_dense(), compute_uv=False)
         return _ops.reduce_max(values, -1) / _ops.reduce_min(values, -1)
 
-    def add_to_tensor(self, x, name="add_to_tensor"):
-        return self.to_dense() + _tandem.to_tensor_beside(x, self.dtype)
+    def add_to_tensor(self, mat, name="add_to_tensor"):
+        return self.to_dense() + _tandem.to_tensor_beside(mat, self.dtype)
 
     # --- Checks. ---
 

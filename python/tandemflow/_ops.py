@@ -156,7 +156,7 @@ def range(start, limit=None, delta=1, dtype=None, name="range"):
 
 def linspace(start, stop, num, name=None, axis=0):
     """`num` numbers from start to stop, both included; along a new axis where those are not scalars."""
-    if isinstance(start, float) and isinstance(stop, (int, float)) and math.isfinite(stop - start) and stop != start and hasattr(num, "__index__") and int(num) > 1:
+    if type(start) is float and type(stop) in (int, float) and math.isfinite(stop - start) and stop != start and hasattr(num, "__index__") and int(num) > 1:
         delta = (stop - start) / (int(num) - 1)  # in double precision, so that the last one is rounded to `stop`
         return _tandem.range(start, start + (int(num) - 0.5) * delta, delta, _dtypes.float32)
     start = _tandem.to_tensor(start)
@@ -203,6 +203,8 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None
         if len(set(given)) > 1:
             raise TypeError(f"dtype {given[0]!r} of on_value does not match dtype {given[1]!r} of off_value")
         dtype = given[0] if given else _dtypes.float32
+    if dtype == _dtypes.string:
+        return where(one_hot(indices, depth, True, False, axis, _dtypes.bool), on_value, off_value)
     if indices.dtype.is_integer and indices.dtype not in (_dtypes.uint8, _dtypes.int32, _dtypes.int64):
         indices = cast(indices, _dtypes.int64)
     return records["one_hot"](indices, depth, 1 if on_value is None else on_value, 0 if off_value is None else off_value, -1 if axis is None else axis, dtype)
@@ -243,7 +245,7 @@ def rank(input, name=None):
 @takes_others
 def expand_dims(input, axis, name=None):
     """The tensor with a new axis of size 1."""
-    return _tandem.expand_dims(input, int(axis))
+    return _tandem.expand_dims(input, int(axis[0] if isinstance(axis, (list, tuple)) and len(axis) == 1 else axis))
 
 
 @takes_others
@@ -350,6 +352,7 @@ def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name
     params, indices = _tandem.to_tensor(params), _tandem.to_tensor(indices)
     batch = int(batch_dims) + (indices.ndim if batch_dims < 0 else 0)
     at = batch if axis is None else int(axis) + (params.ndim if axis < 0 else 0)
+    indices = cast(indices, _dtypes.int32) if indices.dtype == _dtypes.int16 else indices
     return records["gather"](params, indices, at, batch)
 
 
@@ -410,6 +413,8 @@ def add_n(inputs, name=None):
     complex_ones = isinstance(inputs, (list, tuple)) and any(hasattr(value, "__tandem_op__") for value in inputs)
     total, *others = inputs if complex_ones else _converted(inputs)
     for other in others:
+        if other.shape != total.shape:
+            raise InvalidArgumentError(f"E0102 add_n: the tensors must have one shape, got {total.shape} and {other.shape}")
         total = total + other
     return total
 
@@ -478,6 +483,8 @@ def softmax_cross_entropy_with_logits(labels, logits, axis=-1, name=None):
     """-sum(labels * log_softmax(logits)), a row."""
     logits = _tandem.to_tensor(logits)
     labels = _tandem.to_tensor_beside(labels, logits.dtype)
+    if labels.shape != logits.shape and labels.ndim and logits.ndim:
+        labels, logits = labels + zeros_like(logits), logits + zeros_like(labels)
     if axis not in (-1, logits.ndim - 1):
         order = [i for i in builtins.range(logits.ndim) if i != axis % logits.ndim] + [axis % logits.ndim]
         labels, logits = transpose(labels, order), transpose(logits, order)

@@ -33,6 +33,8 @@ def dynamic_stitch(indices, data, name=None):
 def invert_permutation(x, name=None):
     """y with y[x[i]] = i."""
     x = _tandem.to_tensor(x)
+    if _tandem.executing_eagerly() and len({*x.numpy().tolist()}) < x.shape[0]:
+        raise InvalidArgumentError("invert_permutation: a number is duplicated in the input")
     return scatter_nd(expand_dims(x, -1), cast(_range(x.shape[0]), x.dtype), [x.shape[0]])
 
 

@@ -98,8 +98,6 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=_dtypes.in
     arr = _tensor(arr)
     if axis not in (None, 0, -1):
         raise ValueError(f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported.")
-    if not arr.dtype.is_integer:
-        raise InvalidArgumentError(f"bincount: arr must hold integers, got {arr.dtype.name}")
     length = int(reduce_max(arr).numpy()) + 1 if arr.shape.num_elements() else 0
     length = max(length, 0 if minlength is None else int(minlength))
     length = length if maxlength is None else min(length, int(maxlength))

@@ -219,6 +219,7 @@ def sufficient_statistics(x, axes, shift=None, keepdims=False, name=None):
     x = _tandem.to_tensor(x)
     axes = [int(axis) % x.ndim for axis in axes]
     count = _tandem.to_tensor(float(math.prod(x.shape[axis] for axis in set(axes))), x.dtype)
+    shift = None if shift is None else _tandem.to_tensor_beside(shift, x.dtype)
     apart = x if shift is None else x - shift
     return count, reduce_sum(apart, axes, keepdims), reduce_sum(square(apart), axes, keepdims), shift
 

@@ -48,17 +48,17 @@ def _listed(values, weights, axis):
     return rows, numbers.astype(np.int64), np.ones(numbers.size, np.int64) if shares is None else shares
 
 
-def segment_sum(data, indices, segment_ids, num_segments=None, name=None):
+def segment_sum(data, indices, segment_ids, num_segments=None, name=None, sparse_gradient=False):
     """The sums of rows of `data` that `indices` names, by segment; ids ascend."""
     return _of_segments(_sum, data, indices, segment_ids, num_segments)
 
 
-def segment_mean(data, indices, segment_ids, num_segments=None, name=None):
+def segment_mean(data, indices, segment_ids, num_segments=None, name=None, sparse_gradient=False):
     """The means of rows of `data` that `indices` names, by segment."""
     return _of_segments(_mean, data, indices, segment_ids, num_segments)
 
 
-def segment_sqrt_n(data, indices, segment_ids, num_segments=None, name=None):
+def segment_sqrt_n(data, indices, segment_ids, num_segments=None, name=None, sparse_gradient=False):
     """The sums, divided by the root of the number of rows."""
     ids = _tandem.to_tensor(segment_ids)
     count = int(num_segments) if num_segments is not None else int(ids.numpy().max()) + 1 if ids.shape[0] else 0

@@ -13,9 +13,9 @@ def _is_mapping(value):
     return isinstance(value, dict) or (hasattr(value, "keys") and hasattr(value, "__getitem__") and hasattr(value, "items"))
 
 
-def is_nested(structure):
+def is_nested(seq):
     """True for lists, tuples and dicts."""
-    return isinstance(structure, (list, tuple)) or _is_mapping(structure)
+    return isinstance(seq, (list, tuple)) or _is_mapping(seq)
 
 
 def _children(structure):

@@ -53,8 +53,8 @@ from ._ops import (
 
 
 def embedding_lookup(params, ids, max_norm=None, name=None):
-    """Rows of params by number."""
-    rows = gather(params, ids)
+    """Rows of params by number; of several tensors as if they were one, joined."""
+    rows = gather(_ops.concat(params, 0) if isinstance(params, (list, tuple)) else params, ids)
     if max_norm is None:
         return rows
     return clip_by_norm(rows, max_norm, list(range(_tandem.to_tensor(ids).ndim, rows.ndim)))

@@ -25,9 +25,7 @@ class _Sequence:
         self._seed = int(seed or 0)
 
     def normal(self, shape, mean=0.0, stddev=1.0, dtype=_dtypes.float32):
-        if _is_one(mean) and _is_one(stddev):
-            return _tandem.random_normal(shape, float(mean), float(stddev), dtype, self._seed)
-        return _tandem.random_normal(shape, 0.0, 1.0, dtype, self._seed) * _tandem.to_tensor_beside(stddev, dtype) + _tandem.to_tensor_beside(mean, dtype)
+        return _tandem.random_normal(shape, float(mean), float(stddev), dtype, self._seed)
 
     def uniform(self, shape, low=0.0, high=1.0, dtype=_dtypes.float32):
         return _tandem.random_uniform(shape, float(low), float(high), dtype, self._seed)
@@ -55,9 +53,16 @@ class _Stateless:
         return _ops.records["random_uniform"](shape, float(low), float(high), dtype, *self._words())
 
 
-def _is_one(number):
-    """Whether a parameter is one number; others broadcast with what is drawn."""
-    return not isinstance(number, (list, tuple)) and not getattr(number, "ndim", 0)
+def _is_number(value):
+    """Whether a parameter is known now; what is drawn broadcasts with others, which have gradients."""
+    return isinstance(value, (int, float, np.generic, np.ndarray)) and not np.ndim(value)
+
+
+def bell(source, shape, mean, stddev, dtype):
+    """Normally distributed numbers."""
+    if _is_number(mean) and _is_number(stddev):
+        return source.normal(shape, mean, stddev, dtype)
+    return source.normal(shape, dtype=dtype) * _tandem.to_tensor_beside(stddev, dtype) + _tandem.to_tensor_beside(mean, dtype)
 
 
 def evenly(source, shape, minval, maxval, dtype):
@@ -68,12 +73,13 @@ def evenly(source, shape, minval, maxval, dtype):
     maxval = 1 if maxval is None else maxval
     if minval is None:
         raise ValueError(f"uniform: minval must be a number, got None; of floats like {wanted.name} it is 0 unless given")
-    if _is_one(minval) and _is_one(maxval):
+    if _is_number(minval) and _is_number(maxval):
         drawn = source.uniform(shape, minval, maxval, wanted)
         # What has few digits may be rounded up to maxval, which does not belong to it.
         return _ops.minimum(drawn, _tandem.to_tensor(_below(float(maxval), wanted), wanted)) if wanted.size == 2 else drawn
-    low, high = _tandem.to_tensor(minval, wanted), _tandem.to_tensor(maxval, wanted)
-    return source.uniform(shape, dtype=wanted) * (high - low) + low
+    low, high = _tandem.to_tensor_beside(minval, wanted), _tandem.to_tensor_beside(maxval, wanted)
+    drawn = source.uniform(shape, dtype=wanted) * (high - low) + low
+    return _ops.where(drawn < high, drawn, low) if wanted.size == 2 else drawn
 
 
 def _below(number, dtype):
@@ -159,6 +165,7 @@ def _gamma(source, full, alpha, beta, dtype):
         kept = _ops.where(done, kept, _ops.where(fits, safe, kept))
         done = _ops.logical_or(done, fits)
     power = _ops.where(small, (1 - source.uniform(full, dtype=dtype)) ** (1 / alpha), _ops.ones_like(kept))
+    power = _ops.where(alpha < 0, math.nan, power)
     return d * kept * power / beta
 
 
@@ -182,7 +189,7 @@ def _poisson(source, full, lam, dtype):
 
 def normal(shape, mean=0.0, stddev=1.0, dtype=_dtypes.float32, seed=None, name=None):
     """Normally distributed numbers."""
-    return _Sequence(seed).normal(shape, mean, stddev, dtype)
+    return bell(_Sequence(seed), shape, mean, stddev, dtype)
 
 
 def uniform(shape, minval=0, maxval=None, dtype=_dtypes.float32, seed=None, name=None):
@@ -235,7 +242,7 @@ def poisson(shape, lam, dtype=_dtypes.float32, seed=None, name=None):
 
 def stateless_normal(shape, seed, mean=0.0, stddev=1.0, dtype=_dtypes.float32, name=None, alg="auto_select"):
     """Normally distributed numbers that depend on the seed only."""
-    return _Stateless(seed).normal(shape, mean, stddev, dtype)
+    return bell(_Stateless(seed), shape, mean, stddev, dtype)
 
 
 def stateless_uniform(shape, seed, minval=0, maxval=None, dtype=_dtypes.float32, name=None, alg="auto_select"):

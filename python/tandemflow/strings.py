@@ -423,20 +423,29 @@ def unicode_encode(input, output_encoding="UTF-8", errors="replace", replacement
 def ngrams(data, ngram_width, separator=" ", pad_values=None, padding_width=None, preserve_short_sequences=False, name=None):
     """Neighbours joined, so many at a time."""
     widths = [ngram_width] if isinstance(ngram_width, int) else list(ngram_width)
+    pads = None if pad_values is None else [_as_bytes(pad) for pad in ((pad_values,) * 2 if isinstance(pad_values, (str, bytes)) else pad_values)]
     glue = _as_bytes(separator)
     ragged = isinstance(data, RaggedTensor)
     rows = data.to_list() if ragged else _array(_text(data)).tolist()
     single = bool(rows) and isinstance(rows[0], bytes)
-    made = [_ngrams_of(row, widths, glue, preserve_short_sequences) for row in ([rows] if single else rows)]
+    made = [_ngrams_of(row, widths, glue, pads, padding_width, preserve_short_sequences) for row in ([rows] if single else rows)]
     if single:
         return _tandem.to_tensor(made[0], _dtypes.string)
     flat = [part for row in made for part in row]
     return RaggedTensor.from_row_lengths(_tandem.to_tensor(flat, _dtypes.string), [len(row) for row in made])
 
 
-def _ngrams_of(row, widths, glue, keep_short):
-    out = [glue.join(row[i : i + width]) for width in widths for i in range(len(row) - width + 1)]
-    return [glue.join(row)] if not out and keep_short and row else out
+def _ngrams_of(row, widths, glue, pads, most, keep_short):
+    """`most`: how many pads stand at either end at most; there are never so many that one of the joined has nothing else."""
+    out = []
+    for width in widths:
+        padded = _padded(row, pads, width - 1 if most is None else min(most, width - 1))
+        out += [glue.join(padded[i : i + width]) for i in range(len(padded) - width + 1)]
+    return [glue.join(_padded(row, pads, most or 0))] if not out and keep_short and row else out
+
+
+def _padded(row, pads, count):
+    return row if pads is None else [pads[0]] * count + row + [pads[1]] * count
 
 
 __getattr__, __dir__ = _names.lazy(__name__)

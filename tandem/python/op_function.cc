@@ -5,7 +5,9 @@
 
 #include "tandem/op/ops.h"
 #include "tandem/python/convert.h"
+#include "tandem/python/numpy_bridge.h"
 #include "tandem/python/objects.h"
+#include "tandem/python/open_sizes.h"
 #include "tandem/python/run_op.h"
 #include "tandem/python/string_operators.h"
 
@@ -141,7 +143,8 @@ class Inputs {
     std::vector<PyObject*> values;
     for (int i = 0; i < fixed; ++i) values.push_back(required(i));
     PyObject* last = required(fixed);
-    const Object items(has_own_dtype(last) ? nullptr : checked(PySequence_Fast(last, "expected a list of tensors")));
+    const bool is_one = has_own_dtype(last) || is_numpy(last);
+    const Object items(is_one ? nullptr : checked(PySequence_Fast(last, "expected a list of tensors")));
     if (!items) values.push_back(last);
     else
       values.insert(values.end(), PySequence_Fast_ITEMS(items.get()),
@@ -202,9 +205,20 @@ void put_default(AttrWriter& writer, const OpDef& op, const AttrDef& def) {
   }
 }
 
+/// An axis or a size that is computed inside a trace: the function runs op by op then.
+void require_known(const OpDef& op, const AttrDef& def, PyObject* value) {
+  if (PyList_Check(value) || PyTuple_Check(value))
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i)
+      require_known(op, def, PySequence_Fast_GET_ITEM(value, i));
+  if (is_tensor(value) && tensor_of(value).is_symbolic() && !open_sizes_in(tensor_of(value)))
+    fail(ErrorCode::cannot_trace, op.name, ": ", def.name,
+         " depends on values, so it cannot be part of a traced function; call it outside the function");
+}
+
 void put_attr(AttrWriter& writer, const OpDef& op, const AttrDef& def, PyObject* value) {
   const bool use_default = !value || (value == Py_None && !def.default_value.empty());
   if (use_default) return put_default(writer, op, def);
+  require_known(op, def, value);
   switch (def.kind) {
     case AttrKind::integer: writer.put(to_integer(value)); return;
     case AttrKind::real: writer.put(to_real(value)); return;
@@ -243,6 +257,7 @@ PyObject* outputs_to_python(std::span<Tensor> outputs) {
 /// A list of axes without any, which is not the same as no list: that means all of them.
 bool reduces_nothing(const OpDef& op, PyObject* axis) {
   if (!axis || axis == Py_None || PyLong_Check(axis) || !op.name.starts_with("reduce_")) return false;
+  require_known(op, op.attrs[0], axis);
   std::vector<std::int64_t> axes;
   append_ints(axis, axes);
   return axes.empty();

@@ -146,6 +146,26 @@ def test_the_nodes_of_the_standard():
     assert not better, "these pass now; run tools/onnx_missing.py:\n" + "\n".join(better)
 
 
+
+@pytest.mark.parametrize("name", ["4d_causal_bf16", "4d_causal_padded_kv_bf16", "3d_causal_bf16", "4d_fp16"])
+def test_attention_is_rounded_once_however_few_its_digits(name):
+    from onnx.reference.ops.op_attention import _compute_attention
+
+    case = next(case for case in onnx_nodes.cases() if case[0] == "test_attention_" + name)
+    model, inputs = case[1:3]
+    loaded = tf.onnx.load(model)
+    given = onnx_nodes._given(loaded, inputs)
+    node = onnx.load_model_from_string(model).graph.node[0]
+    names = [name for name, there in zip(("Q", "K", "V", "attn_mask", "past_key", "past_value", "nonpad_kv_seqlen"), node.input) if there]
+    attributes = {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute}
+    wide = [np.asarray(value) if np.asarray(value).dtype.kind in "ib" else np.asarray(value, np.float64) for value in given]
+    exact = _compute_attention(**dict(zip(names, wide)), **attributes)[0]
+    got = loaded(*given)
+    got = got[0] if isinstance(got, tuple) else got
+    unit = 2.0 ** (np.floor(np.log2(np.maximum(np.abs(exact), 1e-3))) + 1 - (11 if "fp16" in name else 8))
+    assert (np.abs(np.asarray(got, np.float64) - exact) / unit).max() <= 0.51
+
+
 def _trees(random, modes, **more):
     """Three random trees of seven questions and eight leaves each, as a model of float32."""
     inner = [[(2 * i + 1, 2 * i + 2) for i in range(7)] for _ in range(3)]  # beyond the seventh: leaves

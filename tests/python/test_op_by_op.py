@@ -86,3 +86,19 @@ def test_training_steps_with_chosen_rows(caplog):
     for a, b in zip(ours, fitted(loss_of_some, True)):
         np.testing.assert_allclose(a, b, rtol=1e-5)
     assert any("train step runs op by op" in record.getMessage() for record in caplog.records)
+
+
+AXES = {
+    "reduce_sum": (lambda x, axis: tf.reduce_sum(x, axis), 6.0), "concat": (lambda x, axis: tf.concat([x, x], axis), 12.0),
+    "softmax": (lambda x, axis: tf.nn.softmax(x, axis), 3.0), "a list of axes": (lambda x, axis: tf.reduce_sum(x, [axis, 0]), 6.0),
+    "a range of axes": (lambda x, axis: tf.reduce_sum(x, tf.range(tf.rank(x))), 6.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", AXES)
+@pytest.mark.parametrize("signature", [None, [tf.TensorSpec([None, None]), tf.TensorSpec([], tf.int32)]], ids=["any", "open sizes"])
+def test_an_axis_may_be_computed(kind, signature):
+    function, total = AXES[kind]
+    x = tf.ones([3, 2])
+    made = tf.function(function, input_signature=signature)(x, tf.constant(1))
+    assert made.shape == function(x, 1).shape and float(tf.reduce_sum(made)) == pytest.approx(total)

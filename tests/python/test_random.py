@@ -144,3 +144,63 @@ def test_beta_numbers_lie_between_0_and_1_however_small_the_parameters_are():
         assert np.all((x >= 0) & (x <= 1))
         np.testing.assert_allclose(x.mean(), alpha / (alpha + beta), atol=0.01)
         np.testing.assert_allclose(x.var(), alpha * beta / ((alpha + beta) ** 2 * (alpha + beta + 1)), rtol=0.03)
+
+
+PARAMETERS = {
+    "normal": lambda a, b: tf.random.normal([3], a, b),
+    "uniform": lambda a, b: tf.random.uniform([3], a, b),
+    "truncated_normal": lambda a, b: tf.random.truncated_normal([3], a, b),
+    "stateless_normal": lambda a, b: tf.random.stateless_normal([3], [1, 2], a, b),
+    "stateless_uniform": lambda a, b: tf.random.stateless_uniform([3], [1, 2], a, b),
+    "stateless_truncated_normal": lambda a, b: tf.random.stateless_truncated_normal([3], [1, 2], a, b),
+    "generator": lambda a, b: tf.random.Generator.from_seed(1).normal([3], a, b),
+    "keras": lambda a, b: tf.keras.random.normal([3], a, b, seed=1),
+    "keras uniform": lambda a, b: tf.keras.random.uniform([3], a, b, seed=1),
+}
+
+
+@pytest.mark.parametrize("kind", PARAMETERS)
+def test_what_is_drawn_has_gradients_for_parameters_that_are_tensors(kind):
+    def gradients(a, b):
+        with tf.GradientTape() as tape:
+            tape.watch([a, b])
+            drawn = PARAMETERS[kind](a, b)
+        return drawn, tape.gradient(drawn, [a, b])
+
+    for a, b in ((1.0, 3.0), ([1.0, 2.0, 3.0], [3.0, 4.0, 5.0])):
+        a, b = tf.constant(a), tf.constant(b)
+        for run in (gradients, tf.function(gradients)):
+            drawn, (of_a, of_b) = run(a, b)
+            # x = a + z * b, or x = a + u * (b - a): either way 1 = the sum of what a, and z or u, are worth.
+            unit = (drawn - a) / (b - a if "uniform" in kind else b)
+            first = 1 - unit if "uniform" in kind else tf.ones([3])
+            np.testing.assert_allclose(of_a, tf.reduce_sum(first) if a.ndim == 0 else first, rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(of_b, tf.reduce_sum(unit) if a.ndim == 0 else unit, rtol=1e-4, atol=1e-5)
+
+
+def test_a_traced_function_draws_about_a_mean_that_it_is_given():
+    traced = []
+
+    @tf.function
+    def draw(mean):
+        traced.append(mean)
+        return tf.random.normal([N], mean, 0.5)
+
+    assert abs(float(tf.reduce_mean(draw(tf.constant(3.0)))) - 3) < 0.05
+    assert abs(float(tf.reduce_mean(draw(tf.constant(-7.0)))) + 7) < 0.05
+    assert len(traced) == 1
+
+
+def test_gamma_numbers_of_a_negative_parameter_are_none():
+    assert np.isnan(tf.random.gamma([2], [-1.0, 0.5])).tolist() == [[True, False]] * 2
+
+
+def test_a_half_number_stays_below_a_bound_that_is_a_tensor():
+    drawn = tf.random.uniform([N], tf.constant(1, tf.float16), tf.constant(1.01, tf.float16), tf.float16).numpy()
+    assert drawn.min() >= 1 and drawn.max() < np.float16(1.01)
+
+
+def test_the_state_of_a_generator_is_filled_up_as_tensorflow_does():
+    state = tf.random.create_rng_state
+    assert state(5, "philox").numpy().tolist() == [5, 0, 0] and state([5], 1).numpy().tolist() == [0, 0, 5]
+    assert state([1, 2], tf.random.Algorithm.THREEFRY).numpy().tolist() == [1, 2] and state([1, 2, 3, 4], "philox").numpy().tolist() == [1, 2, 3]

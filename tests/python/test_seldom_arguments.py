@@ -170,3 +170,66 @@ def test_a_saturating_cast_ends_at_the_largest_finite_number():
 
 def test_fresnel_integrals_of_enormous_numbers_are_a_half():
     assert tf.math.special.fresnel_sin(tf.constant([1e200, -1.7e308], tf.float64)).numpy().tolist() == [0.5, -0.5]
+
+
+def test_convolutions_take_more_axes_before_those_they_go_along():
+    x, kernel = normal(2, 3, 6, 5, 4), normal(3, 3, 4, 5)
+    rows, filters = normal(2, 3, 7, 4), normal(3, 4, 5)
+    for given, function in ((x, lambda t: tf.nn.conv2d(t, kernel, [1, 2], "SAME")), (x, lambda t: tf.nn.convolution(t, kernel)), (rows, lambda t: tf.nn.conv1d(t, filters, 2, "SAME"))):
+        together = function(given)
+        for i in range(2):
+            np.testing.assert_allclose(together[i], function(given[i]), rtol=1e-5, atol=1e-5)
+    assert tf.nn.conv2d(x[:, :0], kernel, 1, "SAME").shape == (2, 0, 6, 5, 5)
+
+
+def test_a_table_of_several_tensors_is_looked_up_as_one():
+    table = normal(5, 3)
+    np.testing.assert_array_equal(tf.nn.embedding_lookup([table[:3], table[3:]], [[0, 4], [3, 2]]), table[[[0, 4], [3, 2]]])
+
+
+def test_labels_for_all_rows_are_repeated():
+    logits = tf.constant(normal(3, 4))
+    for labels in ([[0.0, 0.25, 0.75, 0.0]], [0.0, 0.25, 0.75, 0.0]):
+        wanted = tf.nn.softmax_cross_entropy_with_logits(tf.constant([[0.0, 0.25, 0.75, 0.0]] * 3), logits)
+        np.testing.assert_allclose(tf.nn.softmax_cross_entropy_with_logits(labels, logits), wanted, rtol=1e-6)
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        tf.nn.softmax_cross_entropy_with_logits(tf.zeros([2, 4]), logits)
+
+
+def test_mixed_floats_of_numpy_take_the_first_ones_dtype():
+    a, b = normal(2, 3), normal(3, 4).astype("float64")
+    for function in (lambda x, y: tf.einsum("ij,jk->ik", x, y), lambda x, y: tf.tensordot(x, y, tf.constant([[1], [0]]))):
+        assert function(a, b).dtype == tf.float32 and function(a.astype("float64"), b.astype("float32")).dtype == tf.float64
+        np.testing.assert_allclose(function(a, b), a @ b, rtol=1e-5, atol=1e-6)
+
+
+def test_what_does_not_fit_is_an_invalid_argument():
+    refused = [
+        lambda: tf.einsum("ij,jk->ik", normal(2, 3), normal(4, 5)), lambda: tf.einsum("ijk,jk->ik", normal(2, 3), normal(3, 4)), lambda: tf.tensordot(normal(2, 3), normal(4, 2), 1),
+        lambda: tf.add_n([tf.constant([1]), tf.constant([1, 2])]), lambda: tf.math.invert_permutation([2, 2, 1]), lambda: tf.nn.l2_loss([1, 2]), lambda: tf.unique([[1, 2]]),
+    ]  # fmt: skip
+    for call in refused:
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            call()
+
+
+def test_small_operands_of_other_kinds_are_taken():
+    assert tf.gather([[1, 2, 3]], np.array([2, 0], "int16"), axis=-1).numpy().tolist() == [[3, 1]]
+    assert tf.scatter_nd([[0], [2], [0]], [True, False, True], [3]).numpy().tolist() == [True, False, False]
+    assert tf.one_hot([0, 1], 2, "a", "b").numpy().tolist() == [[b"a", b"b"], [b"b", b"a"]]
+    assert tf.expand_dims(tf.zeros([2, 3]), [1]).shape == (2, 1, 3)
+    assert tf.math.bincount([1.0, 2.0]).numpy().tolist() == [0, 1, 1] and tf.math.bincount([]).shape == (0,)
+    assert tf.nn.sufficient_statistics([1.0, 2.0], [0], shift=1.0)[3].dtype == tf.float32
+    assert tf.cast(x=3, dtype=tf.complex64).numpy() == 3
+    assert tf.concat(np.ones((2, 3)), 0).shape == (2, 3)  # one tensor, not two rows
+
+
+def test_arguments_have_tensorflows_names_and_places():
+    assert float(tf.debugging.check_numerics(tensor=1.0, message="it")) == 1
+    with pytest.raises(tf.errors.InvalidArgumentError, match="those"):
+        tf.debugging.assert_none_equal([1], [1], 3, "those")
+    rows = [[1.0, 2.0], [3.0, 4.0]]
+    assert tf.sparse.segment_sum(rows, [0, 1], [0, 0], sparse_gradient=True).numpy().tolist() == [[4, 6]]
+    assert tf.linalg.LinearOperatorIdentity(2).add_to_tensor(mat=rows).numpy().tolist() == [[2, 2], [3, 5]]
+    assert tf.io.RaggedFeature.UniformRowLength(length=3).length == 3 and tf.io.RaggedFeature.RowSplits(key="k").key == "k"
+    assert tf.nest.is_nested(seq=[1]) and tf.linspace(np.float64(0), np.float64(1), 3).dtype == tf.float64

@@ -146,3 +146,17 @@ def test_buckets_are_those_of_tensorflow():
 def test_a_pattern_that_is_none_is_refused():
     with pytest.raises(tf.errors.InvalidArgumentError, match="Invalid pattern: "):
         tf.strings.regex_replace("a", "(", "b")
+
+
+def test_ngrams_at_the_ends_are_padded():
+    row = ["a", "b", "c"]
+
+    def made(*arguments, **options):
+        return [text.decode() for text in tf.strings.ngrams(row, *arguments, **options).numpy()]
+
+    assert made((1, 2), separator="_", pad_values=("<", ">")) == ["a", "b", "c", "<_a", "a_b", "b_c", "c_>"]
+    assert made(3, pad_values="P") == ["P P a", "P a b", "a b c", "b c P", "c P P"]
+    assert made(3, pad_values=("<", ">"), padding_width=1) == ["< a b", "a b c", "b c >"]
+    assert made(9, pad_values="P", padding_width=1, preserve_short_sequences=True) == ["P a b c P"]
+    rows = tf.strings.ngrams(tf.ragged.constant([["a"], []]), 2, pad_values="P")
+    assert rows.to_list() == [[b"P a", b"a P"], [b"P P"]]

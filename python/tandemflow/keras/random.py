@@ -75,7 +75,7 @@ def _dtype(dtype):
 
 def normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
     """Normally distributed numbers."""
-    return _source(seed).normal(shape, mean, stddev, _dtype(dtype))
+    return _random.bell(_source(seed), shape, mean, stddev, _dtype(dtype))
 
 
 def uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
@@ -83,7 +83,7 @@ def uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
     dtype = _dtype(dtype)
     if not dtype.is_floating:
         raise ValueError(f"`keras.random.uniform` requires a floating point `dtype`. Received: dtype={dtype.name}")
-    return _source(seed).uniform(shape, minval, maxval, dtype)
+    return _random.evenly(_source(seed), shape, minval, maxval, dtype)
 
 
 def randint(shape, minval, maxval, dtype="int32", seed=None):

@@ -51,6 +51,9 @@ def attention(node, query, key, value, mask=None, past_key=None, past_value=None
     if past_key is not None:
         key, value = tf.concat([as_tensor(past_key), key], 2), tf.concat([as_tensor(past_value), value], 2)
     present = (key, value)
+    given = query.dtype
+    if given.size == 2:  # rounded once, at the end
+        query, key, value = (tf.cast(x, tf.float32) for x in (query, key, value))
     groups = shape_of(query)[1] // shape_of(key)[1]
     if groups > 1:
         key, value = tf.repeat(key, groups, axis=1), tf.repeat(value, groups, axis=1)
@@ -62,11 +65,11 @@ def attention(node, query, key, value, mask=None, past_key=None, past_value=None
     capped = stages[0] if not limit else limit * tf.tanh(stages[0] / limit)
     masked = capped if added is None else capped + added
     stages += [capped, masked, _softmax_of_rows(masked)]
-    y = tf.matmul(tf.cast(stages[3], value.dtype), value)
+    y = tf.matmul(stages[3], value)
     if is_flat:
         batch, heads, steps, size = shape_of(y)
         y = tf.reshape(tf.transpose(y, [0, 2, 1, 3]), [batch, steps, heads * size])
-    return (y, *present, stages[node.get("qk_matmul_output_mode", 0)])
+    return (tf.cast(y, given), *present, tf.cast(stages[node.get("qk_matmul_output_mode", 0)], given))
 
 
 def _softmax_of_rows(scores):
