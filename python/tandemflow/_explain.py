@@ -194,6 +194,8 @@ def _explained(what, args, kwargs, machine):
         what, args = what._step_to_explain()
     if isinstance(what, ConcreteFunction):
         return _explain_concrete(what._concrete, [], machine)
+    if what is None:
+        raise TypeError("explain needs a tensor, a function or a model, got None")
     if isinstance(what, (_tandem.Tensor, _tandem.Variable)) or not callable(what):
         if args or kwargs or machine is not None:
             raise TypeError("explain(tensor) takes nothing else; arguments and a machine go with a function")

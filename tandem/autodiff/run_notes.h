@@ -17,8 +17,8 @@
 
 namespace tandem {
 
-/// Ops of this thread run as ever while it lives, and are noted. stop() ends that and gives variables and random numbers
-/// back what they were before.
+/// Ops of this thread run as ever while it lives, and are noted. stop() ends that and gives variables and random
+/// numbers back what they were before.
 class RunNotes final : public Dispatcher {
  public:
   RunNotes();

@@ -267,6 +267,8 @@ def test_a_machine_may_be_a_dict_and_a_wrong_one_is_refused():
         tf.explain(chain, large(), large(), machine=3, verbose=False)
     with pytest.raises(TypeError, match="takes nothing else"):
         tf.explain(large(), large(), verbose=False)
+    with pytest.raises(TypeError, match="a tensor, a function or a model"):
+        tf.explain(None)
 
 
 def test_a_small_function_stays_on_the_cpu():
