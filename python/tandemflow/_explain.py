@@ -7,8 +7,13 @@ from dataclasses import dataclass, fields
 from os import PathLike
 
 from . import _html, _tandem
+from ._arguments import specs_in
 from ._concrete import ConcreteFunction
-from ._function import Function
+from ._function import Function, needs_values
+from ._ops import zeros
+from ._specs import TensorSpec
+from .errors import OpError
+from .nest import map_structure
 
 
 @dataclass(frozen=True)
@@ -68,13 +73,15 @@ class FunctionExplanation:
     ops        a list of dicts: op, dtype, shape, requested, chosen, kernel, reason, text, predicted_us (compute, transfer,
                launch), candidates (device and us, or refusal), bytes_moved, remedy
     crossings  what is copied between devices: value, from, to, bytes, us
+    op_by_op   whether it cannot be traced: then these are the ops of a run that was made to explain it
     """
 
-    def __init__(self, as_json, text, dot, lock):
+    def __init__(self, as_json, text, dot, lock=None):
         self._json, self._text, self._dot, self._lock = as_json, text, dot, lock
         content = json.loads(as_json)
         self.ops = content["ops"]
         self.crossings = content["crossings"]
+        self.op_by_op = content.get("op_by_op", False)
         self.predicted_us = content["makespan_us"]
         self.predicted_here_us = content.get("here_us", self.predicted_us)
 
@@ -92,6 +99,8 @@ class FunctionExplanation:
 
     def write_lock(self, path):
         """Writes the plan to a placement lock (tf.config.set_placement_lock); other functions in the file stay."""
+        if self._lock is None:
+            raise ValueError("write_lock: the function runs op by op, so there is no plan that a lock could keep; tf.device says where its ops run")
         _tandem.add_to_lock(self._lock, os.fspath(path))
 
     def _repr_html_(self):
@@ -117,15 +126,54 @@ def _machine_json(machine):
     raise TypeError(f"machine must be the name of a machine file or a dict with its content, got {type(machine).__name__}")
 
 
-def _explain_function(concrete, tensors, machine):
+def _explain_concrete(concrete, tensors, machine):
     return FunctionExplanation(*concrete.explain(tensors, *_machine_json(machine)))
+
+
+def _explain_run(body, machine):
+    return FunctionExplanation(*_tandem.explain_run(body, *_machine_json(machine)))
+
+
+def _with_values(value):
+    """What stands for a tf.TensorSpec in a run."""
+    return zeros(value.shape, value.dtype) if isinstance(value, TensorSpec) else value
+
+
+def _explain_function(function, args, kwargs, machine):
+    """Of the plan for such arguments; where there is none, because it runs op by op, of a run."""
+
+    specs = specs_in((args, kwargs))
+    if not all(spec.shape.is_fully_defined() for spec in specs):
+        raise ValueError(f"explain: {function._name}: a tf.TensorSpec with open sizes cannot be placed; give every size, or a tensor")
+
+    def of_plan():
+        if specs:
+            return _explain_concrete(function.get_concrete_function(*args, **kwargs)._concrete, [], machine)
+        prepared = function._arguments.flatten(args, kwargs)
+        return _explain_concrete(function._with_tape(lambda: function._concrete(*prepared)), prepared[0], machine)
+
+    def of_run():
+        given = map_structure(_with_values, (args, kwargs)) if specs else (args, kwargs)
+        return _explain_run(lambda: function._python_function(*given[0], **given[1]), machine)
+
+    if _tandem.functions_run_eagerly() or function._not_traced(args, kwargs):
+        return of_run()
+    try:
+        return of_plan()
+    except OpError as error:
+        if not _tandem.executing_eagerly() or not needs_values(error):
+            raise
+        function._give_up_tracing(error)
+    run = of_run()
+    return run if function._untraceable else of_plan()  # the variables that it made are there now
 
 
 def explain(what, *args, machine=None, verbose=True, **kwargs):
     """How things came to be, or will: printed, unless verbose is False, and returned; notebooks show it as a table.
 
     explain(tensor) says why a tensor was computed where it was. explain(function, *args) says for every op of a
-    function where it runs with such arguments, why, and what that is predicted to take; nothing runs. With machine="FILE",
+    function where it runs with such arguments, why, and what that is predicted to take; nothing runs. A function that cannot
+    be traced is run once, op by op, and its variables get back what they held. With machine="FILE",
     such as machines/rtx3080.json, it says so for hardware that is not here. explain(model) does it for the training step
     that fit ran last, or for a call with 32 samples where there was none.
     """
@@ -143,16 +191,16 @@ def _shows_html():
 
 def _explained(what, args, kwargs, machine):
     if hasattr(what, "_step_to_explain") and not args and not kwargs:
-        what = what._step_to_explain()
+        what, args = what._step_to_explain()
     if isinstance(what, ConcreteFunction):
-        return _explain_function(what._concrete, [], machine)
+        return _explain_concrete(what._concrete, [], machine)
+    if what is None:
+        raise TypeError("explain needs a tensor, a function or a model, got None")
     if isinstance(what, (_tandem.Tensor, _tandem.Variable)) or not callable(what):
         if args or kwargs or machine is not None:
             raise TypeError("explain(tensor) takes nothing else; arguments and a machine go with a function")
         return Explanation(**_tandem.explain(what))
-    function = what if isinstance(what, Function) else Function(what)
-    prepared = function._arguments.flatten(args, kwargs)
-    return _explain_function(function._concrete(*prepared), prepared[0], machine)
+    return _explain_function(what if isinstance(what, Function) else Function(what), args, kwargs, machine)
 
 
 def last_decisions(most=16):

@@ -108,7 +108,7 @@ class Function(_tandem.FunctionCore):
     def _call(self, args, kwargs):
         if _tandem.functions_run_eagerly():
             return self._python_function(*args, **kwargs)
-        if self._untraceable or _composite(args) or _composite(kwargs):
+        if self._not_traced(args, kwargs):
             return self._op_by_op(args, kwargs)
         try:
             return self._with_tape(lambda: self._run(*self._relaxed(*self._arguments.flatten(args, kwargs))))
@@ -117,6 +117,9 @@ class Function(_tandem.FunctionCore):
                 raise
             self._give_up_tracing(error)
         return self._op_by_op(args, kwargs)
+
+    def _not_traced(self, args, kwargs):
+        return self._untraceable or _composite(args) or _composite(kwargs)
 
     def _with_tape(self, traces):
         """traces(), and once more under a tape where the function asks for one."""
@@ -284,6 +287,13 @@ def function(
     if func is None:
         return lambda inner: Function(inner, input_signature, name, autograph, relaxes)
     return Function(func, input_signature, name, autograph, relaxes)
+
+
+def untraced(python_function, name):
+    """A function that is known to run op by op."""
+    function = Function(python_function, name=name)
+    function._untraceable = True
+    return function
 
 
 def executing_eagerly():

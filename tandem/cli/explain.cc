@@ -117,10 +117,13 @@ void add_explain(CLI::App& app) {
       app.add_subcommand("explain", "Say where the ops of a saved function or model run, why, and what that takes");
   auto options = std::make_shared<ExplainCommand>();
   options->target.add_to(*command);
-  command->add_flag("--dot", options->dot, "Print a graph for Graphviz");
-  command->add_option("--lock", options->lock, "Write the plan to this placement lock; other functions in it stay");
-  command->add_option("--check", options->check,
-                      "Compare the plan with this placement lock; the exit code is 3 when it differs");
+  CLI::Option* dot = command->add_flag("--dot", options->dot, "Print a graph for Graphviz");
+  CLI::Option* lock =
+      command->add_option("--lock", options->lock, "Write the plan to this placement lock; other functions in it stay");
+  CLI::Option* check = command->add_option(
+      "--check", options->check, "Compare the plan with this placement lock; the exit code is 3 when it differs");
+  dot->excludes(command->get_option("--json"));
+  check->excludes(dot)->excludes(lock);  // it prints what differs and writes nothing
   command->callback([options] { run(*options); });
 }
 

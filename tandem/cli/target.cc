@@ -10,6 +10,8 @@
 namespace tandem::cli {
 namespace {
 
+constexpr std::int64_t kMostRows = std::int64_t{1} << 40;  // of a batch
+
 /// Keras' files; everything else is taken for saved functions, whose reader says what is wrong.
 bool is_model(const std::filesystem::path& path) {
   const std::string ending = path.extension().string();
@@ -27,7 +29,7 @@ void TargetOptions::add_to(CLI::App& command) {
                      "What if: the devices and links of this file, such as machines/rtx3080.json");
   command.add_option("--function", function, "Which function of the file");
   command.add_option("--batch", batch, "The size of batches, where it is open")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(std::int64_t{1}, kMostRows))
       ->capture_default_str();
   command.add_flag("--json", json, "Print JSON");
 }
@@ -35,6 +37,9 @@ void TargetOptions::add_to(CLI::App& command) {
 Target open_target(const TargetOptions& options) {
   default_runtime().devices();  // so that GPUs take part
   if (is_model(options.file)) {
+    if (!options.function.empty())
+      fail(ErrorCode::invalid_argument, "--function: ", options.file,
+           " is a model, which has no functions to choose from");
     const std::shared_ptr<const Model> model = load_model(options.file, {.compile = false});
     const Tensors arguments = sample_arguments(model->inputs(), options.batch);
     return {model, model->predict_function().concrete(arguments), arguments};

@@ -90,7 +90,7 @@ class Question {
       place.id = node.cell->name();
       anywhere(place);
     } else {
-      describe(node, place);
+      describe(n, place);
     }
     place_of_[at(n)] = static_cast<std::int32_t>(question_.nodes.size());
     node_of_.push_back(n);
@@ -144,7 +144,8 @@ class Question {
     return setting_.scope ? &*setting_.scope : nullptr;
   }
 
-  void describe(const Node& node, PlaceNode& place) {
+  void describe(std::int32_t n, PlaceNode& place) {
+    const Node& node = graph_.nodes[at(n)];
     const auto specs = input_specs(graph_, node);
     place.work = work_of(*node.op, specs, node.attrs, node.outputs);
     std::vector<std::string>& kernels = kernels_[static_cast<std::int32_t>(question_.nodes.size())];
@@ -158,9 +159,14 @@ class Question {
       if (const Kernel* kernel = kernel_of(node, specs, node.outputs, *here_[d], asked)) kernels[d] = kernel->name;
       else place.refusals.push_back({machine_.devices[d].name, asked.back().refusal});
     }
-    if (const DeviceName* wanted = asks(node)) request(*wanted, place);
+    if (const Decision* ran = how_it_ran(n)) place.requested = ran->device;
+    else if (const DeviceName* wanted = asks(node)) request(*wanted, place);
     else if (!setting_.only.empty())
       place.requested = refuses(place, setting_.only) ? machine_.devices[0].name : setting_.only;
+  }
+
+  const Decision* how_it_ran(std::int32_t n) const {
+    return at(n) < setting_.ran.size() ? setting_.ran[at(n)] : nullptr;
   }
 
   static bool refuses(const PlaceNode& place, const std::string& device) {
@@ -216,13 +222,27 @@ class Question {
         op.shape = text(node.outputs[0].shape());
       }
       op.kernel = kernels_.at(static_cast<std::int32_t>(p))[at(schedule.nodes[p].device)];
-      note_request(static_cast<std::int32_t>(p), op);
+      if (const Decision* ran = how_it_ran(op.node)) note_run(*ran, static_cast<std::int32_t>(p), op);
+      else note_request(static_cast<std::int32_t>(p), op);
       if (op.reason == ReasonCode::no_kernel) op.remedy = remedy(node, static_cast<std::int32_t>(p), schedule.nodes[p]);
       if (op.remedy.empty()) op.remedy = other_remedy(op, question_.nodes[p]);
     }
     for (const auto& [from, to] : all.edges)
       if (record_of[at(from)] >= 0) e.edges.emplace_back(record_of[at(from)], record_of[at(to)]);
     return e;
+  }
+
+  void note_run(const Decision& ran, std::int32_t p, OpRecord& op) const {
+    op.requested = ran.requested;
+    op.reason = ran.reason;
+    op.text = ran.text();
+    if (op.kernel != kControl) op.kernel = ran.kernel;
+    const PlaceNode& place = question_.nodes[at(p)];
+    if (!ran.requested.empty() || !place.work) return;
+    for (OpRecord::Candidate& c : op.candidates)  // none was asked for
+      if (!refuses(place, c.device))
+        c = {c.device, predict(*place.work, machine_.devices[at(*machine_.find(c.device))], machine_.measured).total(),
+             ""};
   }
 
   void note_request(std::int32_t p, OpRecord& op) const {

@@ -21,6 +21,7 @@ struct GraphSetting {
   std::vector<std::string> homes = {};  // by parameter: the device that holds the argument; "" or missing: the first
   std::vector<Constraints::Slowdown> contention = {};
   std::string only = {};  // ops that ask for no device run there where they can, else on the first
+  std::vector<const Decision*> ran = {};  // by node: how it has run; nothing of it is left to decide. Null: it has not
 };
 
 struct GraphPlacement {

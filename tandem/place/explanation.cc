@@ -101,6 +101,7 @@ void write_totals(std::ostream& out, const Explanation& e) {
     out << " on " << (e.machine.empty() ? "that machine" : e.machine) << "; " << time_text(*e.here_us)
         << " on this one";
   out << "\n";
+  if (e.op_by_op) out << "  op by op: it cannot be traced, so nothing is fused or planned ahead\n";
   if (!e.doubt.empty()) out << "  by doubtful figures: when they were measured, " << e.doubt << "\n";
   for (const std::string& device : e.devices) {
     double busy = 0;
@@ -201,6 +202,7 @@ std::string Explanation::to_json() const {
   for (const Crossing& c : crossings)
     crossing_list.push_back({{"value", c.value}, {"from", c.from}, {"to", c.to}, {"bytes", c.bytes}, {"us", c.us}});
   Json out{{"crossings", crossing_list}, {"makespan_us", makespan_us}, {"optimal", optimal}};
+  if (op_by_op) out["op_by_op"] = true;
   if (here_us) out["machine"] = machine, out["here_us"] = *here_us;
   if (!doubt.empty()) out["doubt"] = doubt;
   out["ops"] = list;

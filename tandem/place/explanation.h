@@ -43,6 +43,7 @@ struct Explanation {
   std::vector<std::string> devices;
   double makespan_us = 0;
   bool optimal = false;
+  bool op_by_op = false;                   // it has no plan: each op ran when its turn came
   std::string machine = {};                // its name, when it is not the one at hand
   std::string doubt = {};  // why the figures it was reckoned with may be poor; empty: nothing speaks against them
   std::optional<double> here_us = {};  // what the same takes on the one at hand

@@ -143,6 +143,22 @@ nb::tuple explain_concrete(const Concrete& concrete, nb::handle list, const std:
                         to_json(PlacementLock{.functions = {locked(*concrete.function, e)}}));
 }
 
+/// Runs `body` op by op and says of its ops why they ran as they did: JSON, text and DOT. Variables and random numbers
+/// are afterwards what they were before.
+nb::tuple explain_run(nb::callable body, const std::optional<std::string>& machine, const std::string& source) {
+  ExplainOptions options;
+  if (machine) options.machine = parse_machine(*machine, source);
+  RunNotes notes;
+  body();
+  Explanation e;
+  {
+    const WithoutGil without;
+    notes.stop();
+    e = explain(notes, options);
+  }
+  return nb::make_tuple(e.to_json(), e.to_text(), e.to_dot());
+}
+
 }  // namespace
 
 void add_traced_functions(nb::module_& module) {
@@ -156,6 +172,7 @@ void add_traced_functions(nb::module_& module) {
       .def("structure", [](const Concrete& c) { return nb::borrow(c.structure.get()); })
       .def("decisions", decisions)
       .def("explain", explain_concrete, nb::arg("arguments"), nb::arg("machine").none(), nb::arg("source"));
+  module.def("explain_run", explain_run, nb::arg("body"), nb::arg("machine").none(), nb::arg("source"));
   module.def("run_functions_eagerly", [](bool on) { run_functions_eagerly(on); });
   module.def("functions_run_eagerly", [] { return functions_run_eagerly(); });
   module.def("executing_eagerly", [] { return Trace::current() == nullptr; });

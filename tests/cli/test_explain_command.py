@@ -130,3 +130,15 @@ def test_files_that_are_none_are_refused_with_the_place(saved, tmp_path):
     code, _, err = tandem("explain", saved, "--function", "other")
     assert code == 1 and "there is no function 'other' in the file; it has step" in err
     assert tandem("explain")[0] == 2 and tandem("suggest", saved, "--batch", "0")[0] == 2
+
+
+@pytest.mark.parametrize("words, said", [
+    (["--json", "--dot"], "excludes"),
+    (["--lock", "a.json", "--check", "b.json"], "excludes"),
+    (["--check", "b.json", "--dot"], "excludes"),
+    (["--batch", "0"], "not in range"),
+    (["--function", "step"], "is a model"),
+])  # fmt: skip
+def test_what_contradicts_itself_is_refused_in_a_short_line(saved, words, said):
+    code, out, err = tandem("explain", saved / "model.keras", *words)
+    assert code and not out and said in err and max(map(len, err.splitlines())) < 200

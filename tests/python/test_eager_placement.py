@@ -1,11 +1,25 @@
 """Where ops without a scope and outside functions run."""
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 # PoCL computes; where it would pay to do so is decided by the figures of a card.
 CARD = {"TANDEM_MACHINE": str(Path(__file__).parent.parent.parent / "machines" / "rtx3080.json")}
+
+
+def machine(folder, cpu, gpu, link):
+    """The card's machine with these bandwidths, as a file."""
+    content = json.loads(Path(CARD["TANDEM_MACHINE"]).read_text())
+    content["devices"][0]["gb_per_s"], content["devices"][1]["gb_per_s"] = cpu, gpu
+    for way in content["links"]:
+        way["gb_per_s"] = link
+    file = folder / f"{link}.json"
+    file.write_text(json.dumps(content))
+    return str(file)
 
 
 def run(code, **environment):
@@ -32,12 +46,29 @@ print(tf.explain(tf.matmul(tf.ones((2, 2)), tf.ones((2, 2))), verbose=False).dev
 SQUARE = """
 tf.config.list_logical_devices()
 x = tf.ones((16 << 20,))
-print(tf.explain(tf.square(x), verbose=False).device)
+places = [tf.explain(tf.square(x), verbose=False).device for _ in range(%d)]
+print(places[0], places[-1], places == sorted(places))
 """
 
 
+# GB/s of the CPU on one core, the GPU and the link; microseconds of 64 MB: a square here and there, the copy.
+DESKTOP = (25, 760, 25)  # 5370, 180, 2690
+POCL_ON_TWO_CORES = (46, 80, 19)  # 2920, 1680, 3530; as measured on the host of this project
+
+
+@pytest.mark.parametrize("figures, squares, where", [
+    (DESKTOP, 1, "/GPU:0 /GPU:0 True"),
+    (POCL_ON_TWO_CORES, 1, "/CPU:0 /CPU:0 True"),  # copy and square there take longer than a square here
+    (POCL_ON_TWO_CORES, 4, "/CPU:0 /GPU:0 True"),  # what three lose is the price of the copy
+])  # fmt: skip
+def test_the_square_of_64_mb_moves_when_what_is_lost_by_staying_pays_for_the_copy(tmp_path, figures, squares, where):
+    assert run(SQUARE % squares, TANDEM_MACHINE=machine(tmp_path, *figures)) == [where]
+    throttled = machine(tmp_path, *figures[:2], 2)
+    assert run(SQUARE % squares, TANDEM_MACHINE=throttled) == ["/CPU:0 /CPU:0 True"]
+
+
 def test_a_slow_link_keeps_the_square_of_64_mb_on_the_cpu():
-    assert run(SQUARE, TANDEM_LINK="/CPU:0>/GPU:0:gb_per_s=2") == ["/CPU:0"]
+    assert run(SQUARE % 2, TANDEM_LINK="/CPU:0>/GPU:0:gb_per_s=2") == ["/CPU:0 /CPU:0 True"]
 
 
 def test_gpus_are_looked_for_when_enough_work_has_come_together():

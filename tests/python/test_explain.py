@@ -65,6 +65,147 @@ def test_ops_that_run_others_have_a_reason_and_a_word_for_their_kernel():
     assert all(op["kernel"] and op["reason"] and op["text"] for op in ops.values())
 
 
+def positive(x):
+    return tf.reduce_sum(tf.boolean_mask(x, x > 0) * 2.0)
+
+
+def test_a_function_that_runs_op_by_op_is_explained_by_its_ops_as_they_ran():
+    x = tf.constant([1.0, -2.0, 3.0])
+    f = tf.function(positive)
+    for e in (tf.explain(f, x, verbose=False), tf.explain(positive, x, verbose=False)):  # before it has run, and without tf.function
+        assert e.op_by_op and [op["op"] for op in e.ops][-2:] == ["multiply", "reduce_sum"]
+        assert [list(op) for op in e.ops] == [KEYS] * len(e.ops)
+        assert all(op["kernel"] and op["reason"] and op["text"] and op["chosen"] == "/CPU:0" for op in e.ops)
+        product = e.ops[-2]
+        assert product["shape"] == "[2]" and product["predicted_us"]["compute"] > 0 and all("us" in c for c in product["candidates"])
+        assert json.loads(e.to_json())["op_by_op"] and "op by op" in str(e) and "<table" in e._repr_html_() and e.to_dot().startswith("digraph")
+    assert f(x).numpy() == 8.0 and tf.explain(f, x, verbose=False).op_by_op
+    assert not tf.explain(chain, large(), large(), verbose=False).op_by_op
+
+
+def test_what_a_run_for_an_explanation_changes_is_taken_back():
+    v = tf.Variable(1.0)
+
+    @tf.function
+    def f(x):
+        v.assign_add(positive(x))
+        return tf.random.normal([2])
+
+    tf.random.set_seed(5)
+    expected = tf.random.normal([2]).numpy()
+    tf.random.set_seed(5)
+    assert tf.explain(f, tf.ones([3]), verbose=False).op_by_op and v.numpy() == 1.0
+    assert (f(tf.ones([3])).numpy() == expected).all() and v.numpy() == 7.0
+
+
+def test_a_traced_function_called_from_one_that_is_not_shows_its_ops():
+    @tf.function
+    def inner(x):
+        return tf.matmul(tf.matmul(x, x), x)
+
+    @tf.function
+    def outer(x):
+        y = inner(x)
+        return tf.reduce_sum(tf.boolean_mask(y, y > 0))
+
+    e = tf.explain(outer, tf.ones([8, 8]), verbose=False)
+    assert e.op_by_op and [op["op"] for op in e.ops][:3] == ["matmul", "matmul", "greater"] and e.ops[-1]["op"] == "reduce_sum"
+
+
+def test_ops_that_ran_elsewhere_than_asked_for_say_why():
+    lines = run(
+        """
+tf.config.list_logical_devices()
+def f(x):
+    with tf.device("/GPU:0"):
+        y = tf.matmul(x, x)
+        s = tf.linalg.svd(x)[0]
+    return tf.boolean_mask(y, y > 0), s
+e = tf.explain(f, tf.ones([64, 64]), verbose=False)
+for op in e.ops:
+    if op["op"] in ("matmul", "svd"):
+        print(op["op"], op["requested"], op["chosen"], op["reason"], op["bytes_moved"], op["remedy"], sep="|")
+print([(c["from"], c["to"]) for c in e.crossings][0])
+"""
+    )
+    assert lines[0].startswith("matmul|/GPU:0|/GPU:0|requested|16384|")
+    assert lines[1].startswith("svd|/GPU:0|/CPU:0|no_kernel|0|ask for /CPU:0") and lines[2] == "('/CPU:0', '/GPU:0')"
+
+
+def test_what_runs_op_by_op_is_placed_on_another_machine_too():
+    def f(x, w):
+        return tf.boolean_mask(tf.matmul(tf.matmul(x, w), w), tf.ones([512]) > 0)
+
+    e = tf.explain(f, large(), large(), machine=RTX3080, verbose=False)
+    assert e.op_by_op and {op["chosen"] for op in e.ops if op["op"] == "matmul"} == {"/GPU:0"}
+    assert e.predicted_here_us > e.predicted_us
+
+
+def test_ragged_arguments_and_functions_run_eagerly_are_explained_op_by_op():
+    e = tf.explain(lambda r: tf.reduce_sum(r, axis=1), tf.ragged.constant([[1.0, 2.0], [3.0]]), verbose=False)
+    assert e.op_by_op and e.ops
+    tf.config.run_functions_eagerly(True)
+    try:
+        e = tf.explain(chain, large(), large(), verbose=False)
+    finally:
+        tf.config.run_functions_eagerly(False)
+    assert e.op_by_op and [op["op"] for op in e.ops] == ["matmul"] * 3
+
+
+def test_a_function_that_makes_its_variables_in_the_first_call_is_explained_by_its_plan():
+    made = []
+
+    @tf.function
+    def f(x):
+        if not made:
+            made.append(tf.Variable(tf.random.normal([4, 4])))
+        return tf.matmul(x, made[0])
+
+    e = tf.explain(f, tf.ones([4, 4]), verbose=False)
+    assert not e.op_by_op and [op["op"] for op in e.ops] == ["matmul"]
+
+
+def test_a_function_with_tf_gradients_inside_is_explained():
+    def f(x):
+        return tf.gradients(tf.reduce_sum(tf.matmul(x, x)), x)[0]
+
+    assert "matmul" in [op["op"] for op in tf.explain(f, tf.ones([4, 4]), verbose=False).ops]
+
+
+def test_specs_stand_for_tensors():
+    spec = tf.TensorSpec([4, 4])
+    assert [op["op"] for op in tf.explain(chain, spec, spec, verbose=False).ops] == ["matmul"] * 3
+    assert tf.explain(positive, tf.TensorSpec([3]), verbose=False).op_by_op
+    with pytest.raises(ValueError, match="open sizes"):
+        tf.explain(positive, tf.TensorSpec([None]), verbose=False)
+
+
+def test_what_has_no_plan_cannot_be_locked(tmp_path):
+    with pytest.raises(ValueError, match="runs op by op"):
+        tf.explain(positive, tf.ones([3]), verbose=False).write_lock(tmp_path / "lock.json")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_model_that_trains_op_by_op_is_explained_by_its_training_step():
+    class Masked(tf.keras.layers.Layer):
+        def call(self, x):
+            return x * tf.cast(tf.size(tf.boolean_mask(x, x > 0)), tf.float32)
+
+        def compute_output_shape(self, shape):
+            return shape
+
+    for layers, eagerly in (([Masked()], False), ([], True)):
+        model = tf.keras.Sequential([tf.keras.Input([4]), tf.keras.layers.Dense(3), *layers, tf.keras.layers.Dense(2)])
+        model.compile("sgd", "mse", run_eagerly=eagerly)
+        if not eagerly:
+            assert {op["op"] for op in tf.explain(model, verbose=False).ops} >= {"matmul"}
+        model.fit(tf.ones([16, 4]), tf.zeros([16, 2]), batch_size=8, verbose=0)
+        weights = [w.copy() for w in model.get_weights()]
+        e = tf.explain(model, verbose=False)
+        assert e.op_by_op and len([op for op in e.ops if op["op"] == "matmul"]) >= 4  # there and back
+        assert all((a == b).all() for a, b in zip(weights, model.get_weights()))
+
+
 def test_a_fallback_says_what_to_ask_for_and_what_it_costs():
     lines = run(
         """
@@ -126,6 +267,8 @@ def test_a_machine_may_be_a_dict_and_a_wrong_one_is_refused():
         tf.explain(chain, large(), large(), machine=3, verbose=False)
     with pytest.raises(TypeError, match="takes nothing else"):
         tf.explain(large(), large(), verbose=False)
+    with pytest.raises(TypeError, match="a tensor, a function or a model"):
+        tf.explain(None)
 
 
 def test_a_small_function_stays_on_the_cpu():

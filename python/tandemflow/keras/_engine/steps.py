@@ -3,7 +3,7 @@ import time
 from contextlib import nullcontext
 
 from ... import _tandem
-from ..._function import Function, needs_values, why_op_by_op
+from ..._function import Function, needs_values, untraced, why_op_by_op
 from ..._gradient import flatten, pack_like
 from ..._logging import get_logger
 from ..._specs import TensorSpec
@@ -20,7 +20,7 @@ class StepFunction:
     def __init__(self, body, name, eager=False):
         self._body, self._name, self._eager = body, name, eager
         self._functions = {}  # by structure
-        self.last = None  # the function that ran last and the specs of its arguments
+        self.last = None  # the function that ran last and its arguments: their specs, where it is traced
 
     def for_structure(self, structure, leaves=()):
         """A function of the leaves of a batch. Layers of strings compute in Python, so steps over them are not traced."""
@@ -48,8 +48,11 @@ class StepFunction:
         self._functions.clear()
 
     def note(self, function, leaves):
+        """For tf.explain(model)."""
         if isinstance(function, Function) and not self.eager:
-            self.last = (function, [TensorSpec.from_tensor(leaf) for leaf in leaves])
+            self.last = function, [TensorSpec.from_tensor(leaf) for leaf in leaves]
+        else:
+            self.last = untraced(function, self._name), leaves
 
     @property
     def eager(self):
@@ -120,7 +123,8 @@ class Loop:
         source = self.source
         function = self.step.for_structure(source.structure)
         leaves = source.batch(0)
-        self.step.note(function, leaves)
+        if self.mode == "train":
+            self.step.note(function, leaves)
         full = function.get_concrete_function(*leaves)._concrete
         has_rest = source.loop.remainder and last == source.steps and source.steps > 1
         return full, function.get_concrete_function(*source.batch(source.steps - 1))._concrete if has_rest else None
@@ -162,7 +166,7 @@ class Loop:
 
     def _run_step(self, done, structure, leaves):
         function = self.step.for_structure(structure, leaves)
-        if done == 0:
+        if done == 0 and self.mode == "train":
             self.step.note(function, leaves)
         return function(*leaves)
 

@@ -299,15 +299,14 @@ class Trainer:
         return self.predict_function
 
     def _step_to_explain(self):
-        """For tf.explain(model): the traced step that fit ran last, or a call."""
+        """For tf.explain(model): the step that fit ran last, or a call; with arguments or specs of them."""
         if self.train_function is not None and self.train_function.last is not None:
-            function, specs = self.train_function.last
-            return function.get_concrete_function(*specs)
+            return self.train_function.last
         if not self.inputs:
             raise ValueError(f"explain: model '{self.name}' has neither been fitted nor does it know its input shape; pass an input: tf.explain(model, x)")
         specs = [TensorSpec([32 if size is None else size for size in t.shape], t.dtype) for t in self.inputs]
         structure = self.input
-        return Function(lambda *leaves: self(pack_like(structure, iter(leaves))), name=self.name).get_concrete_function(*specs)
+        return Function(lambda *leaves: self(pack_like(structure, iter(leaves))), name=self.name), specs
 
     def _logs(self, results):
         """Python numbers by name: of what a step returned, or of the metrics. Dicts in it stay, as callbacks order by them."""
