@@ -181,7 +181,11 @@ void add_group(nb::module_& module) {
            [](const MirroredStrategy& self, const std::string& line) { tell_slower(self.devices(), line); })
       .def("note_in_trace", [](const MirroredStrategy& self) { Trace::current()->note_group(self.device_group()); })
       .def(
-          "attempt", [](const MirroredStrategy& self) { return self.device_group() ? new Attempt(self) : nullptr; },
+          "attempt",
+          [](const MirroredStrategy& self) {
+            const auto group = self.device_group();
+            return group && group->may_leave() ? new Attempt(self) : nullptr;
+          },
           nb::rv_policy::take_ownership);
 }
 
