@@ -91,14 +91,18 @@ def test_a_line_says_so_whatever_becomes_of_devices_that_fail_and_of_variables(n
     assert lines_of(PROGRAMS[name], machine(tmp_path, launch_us=0.1), begin) == []
 
 
-@pytest.mark.parametrize("cores, said", [(((0, 1), (0, 1)), 1), (((0,), (1,)), 0)])
-def test_devices_on_the_same_cores_take_the_sum_of_their_times(cores, said, tmp_path):
-    """Each of the logical CPUs has half of the rows; what is started for both is done twice."""
+@pytest.mark.parametrize("cores, launch_us, said", [
+    (((0, 1), (0, 1)), 2, 1),
+    (((0, 1), (0, 1)), 0.1, 0),  # less than 2 %: not told
+    (((0,), (1,)), 2, 0),
+])  # fmt: skip
+def test_devices_on_the_same_cores_take_the_sum_of_their_times(cores, launch_us, said, tmp_path):
+    """Each of the logical CPUs has half of the rows; what is started for both is started twice."""
     begin = BEGIN.replace("import tandemflow as tf\n", """import tandemflow as tf
 cpu, = tf.config.list_physical_devices("CPU")
 tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
 """).replace("/GPU:0", "/CPU:1")
-    file = machine(tmp_path, launch_us=2, kinds=("/CPU:0", "/CPU:1"), cores=cores)
+    file = machine(tmp_path, launch_us, kinds=("/CPU:0", "/CPU:1"), cores=cores)
     lines = lines_of(PROGRAMS["fit over arrays"], file, begin, gpus=0)
     assert len(lines) == said and all('OneDeviceStrategy("/CPU:0") is faster here' in line for line in lines)
 

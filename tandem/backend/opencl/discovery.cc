@@ -134,8 +134,8 @@ std::vector<cl_device_id> split(cl_device_id device, const Traits& traits, int p
   return made;
 }
 
-/// The cores for `units` of PoCL's threads from the `first` on: a part of a device has threads of its own, and there is a
-/// core for each as long as there are enough.
+/// The cores for `units` of PoCL's threads from the `first` on: a part of a device has threads of its own, and there is
+/// a core for each as long as there are enough.
 std::vector<int> cores_for(int first, int units, const Options& options) {
   const std::vector<int>& all = options.cores.empty() ? process_cores() : options.cores;
   std::set<int> cores;
