@@ -298,8 +298,9 @@ void GraphFunction::until_done(const std::function<void()>& attempt) const {
     try {
       return attempt();
     } catch (const Error& error) {
-      // Another run may have made it leave since this one was planned.
-      if (!is_by_device(error) || (graph_.group->departures() == before && !graph_.group->leave(error))) throw;
+      // Another run may have made it leave since this one was planned, or just now.
+      const auto has_left = [&] { return graph_.group->departures() != before; };
+      if (!is_by_device(error) || !(has_left() || graph_.group->leave(error) || has_left())) throw;
     }
     random_state().set_position(numbers);
     effects.rewind();

@@ -137,7 +137,8 @@ std::vector<Tensors> run_until_done(ReplicaGroup group, const std::function<Tens
       bring_home(journal.values(), group.home);
       return results;
     } catch (const Error& error) {
-      if (!is_by_device(error) || (devices.departures() == before && !devices.leave(error))) throw;
+      const auto has_left = [&] { return devices.departures() != before; };  // by another run, perhaps just now
+      if (!is_by_device(error) || !(has_left() || devices.leave(error) || has_left())) throw;
     }
     journal.undo();
     random_state().set_position(numbers);
