@@ -290,7 +290,7 @@ const Graph& GraphFunction::optimized() const {
 }
 
 void GraphFunction::until_done(const std::function<void()>& attempt) const {
-  if (!graph_.group) return attempt();
+  if (!graph_.is_repeated()) return attempt();
   EffectLog effects;
   const RandomState::Position numbers = random_state().position();
   for (;;) {
@@ -298,8 +298,9 @@ void GraphFunction::until_done(const std::function<void()>& attempt) const {
     try {
       return attempt();
     } catch (const Error& error) {
-      // Another run may have made it leave since this one was planned.
-      if (!is_by_device(error) || (graph_.group->departures() == before && !graph_.group->leave(error))) throw;
+      // Another run may have made it leave since this one was planned, or just now.
+      const auto has_left = [&] { return graph_.group->departures() != before; };
+      if (!is_by_device(error) || !(has_left() || graph_.group->leave(error) || has_left())) throw;
     }
     random_state().set_position(numbers);
     effects.rewind();
@@ -313,7 +314,7 @@ void GraphFunction::run(OpCall& call) const {
     else now.plan->run(call.inputs, call.outputs);
   };
   if (!found.adaptive && RunAhead::may(*found.plan) && asks_for_several_devices(graph_)) hand_over(found.plan, call);
-  else if (!graph_.group) run_at_once(found);
+  else if (!graph_.is_repeated()) run_at_once(found);
   else until_done([&] { run_at_once(cached_plan(call.requested, call.near, call.inputs)); });
   if (found.large_work_us > 0) default_runtime().dispatcher().note_large_work(found.large_work_us);
 }
@@ -325,7 +326,7 @@ void GraphFunction::run(const DeviceName* scope, const DeviceName* near, std::sp
 
 void GraphFunction::hand_over(const std::shared_ptr<const Plan>& plan, OpCall& call) const {
   RunAhead::Attempts attempts;
-  if (graph_.group)
+  if (graph_.is_repeated())
     attempts = [self = shared_from_this(), scope = copy_of(call.requested),
                 near = copy_of(call.near)](const auto& run_plan) {
       self->until_done([&] { run_plan(*self->plan(scope ? &*scope : nullptr, near ? &*near : nullptr)); });
@@ -365,7 +366,7 @@ GraphFunction::CachedPlan GraphFunction::cached_plan(const DeviceName* scope, co
   if (departures > 0) instead = for_those_left();
   else if (!near) instead = locked_graph(optimized(), name_storage_);
   const Graph& graph = instead ? *instead : optimized();
-  LowerOptions options{.devices = eager.devices(), .rules = eager.rules(), .brings_results = graph_.group != nullptr};
+  LowerOptions options{.devices = eager.devices(), .rules = eager.rules(), .brings_results = graph_.is_repeated()};
   // Once a device has failed, what nobody placed stays on the host, which does not fail.
   Device* beside = departures > 0 ? &eager.devices().host_device() : near ? eager.devices().find(*near) : nullptr;
   if (scope) options.scope = *scope;

@@ -76,7 +76,8 @@ struct Loop {
       const auto arguments = with_captures(first_capture(), of_body);
       std::vector<Tensor*> own;
       for (Tensor& value : state) own.push_back(&value);
-      if (body->graph().group) body->run(call.requested, call.near, arguments, next);  // a turn may be done again
+      if (body->graph().is_repeated())
+        body->run(call.requested, call.near, arguments, next);  // a turn may be done again
       else step->run_using_up(arguments, own, next);
       state = std::move(next);
     }

@@ -16,6 +16,8 @@
 namespace tandem {
 namespace {
 
+constexpr double kWorthTelling = 0.98;  // figures are not so good that less would mean anything
+
 /// Ops that several replicas have: one device would run them once, for all rows.
 std::int64_t repeated_ops(const Graph& graph, const std::vector<std::string>& devices) {
   std::map<std::string, std::int64_t> counts;
@@ -69,25 +71,19 @@ Told& told() {
   return one;
 }
 
-/// Of devices that compute on the same cores, such as two logical CPUs, the machine has no figures for when both are at
-/// work.
-bool have_common_cores(const std::vector<std::string>& devices) {
-  const std::shared_ptr<const Machine> machine = default_runtime().machine();
-  std::set<int> taken;
-  for (const std::string& device : devices) {
-    const auto found = machine->find(device);
-    if (!found) return true;  // nothing is known of it
-    for (const int core : machine->devices[static_cast<std::size_t>(*found)].cores)
-      if (!taken.insert(core).second) return true;
-  }
-  return false;
+/// Those at work, each once: one may stand in for another that has left.
+std::vector<std::string> at_work(const ReplicaDevices& replicas) {
+  std::vector<std::string> devices;
+  for (const std::string& name : replicas.names())
+    if (std::ranges::find(devices, name) == devices.end()) devices.push_back(name);
+  return devices;
 }
 
 void foresee(const Graph& graph, const DeviceGroup& group, const GraphPlacement& placement) {
   const auto* replicas = dynamic_cast<const ReplicaDevices*>(&group);
   if (!replicas || graph.writes.empty() || !placement.explanation.doubt.empty()) return;
-  const std::vector<std::string> devices = replicas->names();
-  if (told().has(join(devices)) || have_common_cores(devices)) return;
+  const std::vector<std::string> devices = at_work(*replicas);
+  if (devices.size() < 2 || told().has(join(devices))) return;
   tell_slower(devices, predicted_slower(graph, placement.explanation.makespan_us, devices));
 }
 
@@ -101,7 +97,7 @@ std::string slower_line(const std::string& takes, double together_s, const std::
 
 std::string predicted_slower(const Graph& graph, double together_us, const std::vector<std::string>& devices) {
   const std::int64_t repeated = repeated_ops(graph, devices);
-  double least = together_us;
+  double least = kWorthTelling * together_us;
   std::string best;
   for (const std::string& device : devices) {
     const std::optional<double> alone = predicted_alone_us(graph, device, repeated);

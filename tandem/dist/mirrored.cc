@@ -60,7 +60,7 @@ bool MirroredStrategy::adapts() const {
 }
 
 std::shared_ptr<DeviceGroup> MirroredStrategy::device_group() const {
-  return replicas_->may_leave() && replicas_->count() > 1 ? replicas_ : nullptr;
+  return replicas_->count() > 1 ? replicas_ : nullptr;
 }
 
 bool works_alone(std::string_view device) { return device.find("CPU") == std::string_view::npos; }

@@ -60,7 +60,7 @@ class MirroredStrategy {
   /// where ops must be deterministic.
   bool adapts() const;
   const std::shared_ptr<Shards>& division() const { return shards_; }
-  /// What lets runs go on without a device that fails; null where none may leave.
+  /// Those that a step is divided among, and whether it goes on without one that fails; null: there is one replica.
   std::shared_ptr<DeviceGroup> device_group() const;
   /// How many rows of a batch each device gets.
   std::vector<std::int64_t> shard_rows(std::int64_t rows) const { return shards_->sizes(rows); }

@@ -67,7 +67,7 @@ struct ReplicaGroup {
   std::vector<Shard> shards;
   std::int64_t total = 0;
   std::string home;
-  std::shared_ptr<DeviceGroup> device_group = {};  // lets the run be done again without a device that fails
+  std::shared_ptr<DeviceGroup> device_group = {};  // null: there is one replica
 
   std::vector<std::string> devices() const;
 };

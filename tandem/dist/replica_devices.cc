@@ -19,6 +19,14 @@ bool names_it(std::string_view message, std::string_view device) {
   return false;
 }
 
+/// The GPU that a message names; empty: none.
+std::string gpu_in(std::string_view message) {
+  constexpr std::string_view kGpu = "/GPU:";
+  const std::size_t begin = message.find(kGpu);
+  if (begin == std::string_view::npos) return "";
+  return std::string(message.substr(begin, message.find_first_not_of("0123456789", begin + kGpu.size()) - begin));
+}
+
 /// Was there anything to tell?
 bool told(const std::string& line) {
   if (!line.empty()) tell(line);
@@ -50,6 +58,8 @@ std::string ReplicaDevices::take_out(const Error& error, std::string_view now) {
   const std::string_view message = error.message();
   const std::vector<std::string> before = shards_->devices();
   if (!is_by_device(error) || !may_leave_ || before.size() == 1) return "";
+  if (const std::string other = gpu_in(message); !other.empty() && std::ranges::find(own_, other) == own_.end())
+    return without_help_of(other, message, now);
   const auto found = std::ranges::find_if(before, [&](const std::string& device) { return names_it(message, device); });
   if (found == before.end() || *found == home()) return "";  // variables that lived there are lost
   const std::string gone = *found;
@@ -62,6 +72,13 @@ std::string ReplicaDevices::take_out(const Error& error, std::string_view now) {
   departures_.fetch_add(1, std::memory_order_release);
   return text("MirroredStrategy: ", gone, " failed and has left the group; its rows go to ", join(left), now, ". ",
               message);
+}
+
+std::string ReplicaDevices::without_help_of(const std::string& other, std::string_view message, std::string_view now) {
+  if (other == reduce_to_ || !failed_helpers_.insert(other).second) return "";
+  departures_.fetch_add(1, std::memory_order_release);
+  return text("MirroredStrategy: ", other, ", which is not one of its devices, failed: what asks for no device is ",
+              "computed on the host from now on", now, ". ", message);
 }
 
 bool ReplicaDevices::leave(const Error& error) { return told(take_out(error, " and the step is done again")); }

@@ -137,7 +137,8 @@ std::vector<Tensors> run_until_done(ReplicaGroup group, const std::function<Tens
       bring_home(journal.values(), group.home);
       return results;
     } catch (const Error& error) {
-      if (!is_by_device(error) || (devices.departures() == before && !devices.leave(error))) throw;
+      const auto has_left = [&] { return devices.departures() != before; };  // by another run, perhaps just now
+      if (!is_by_device(error) || !(has_left() || devices.leave(error) || has_left())) throw;
     }
     journal.undo();
     random_state().set_position(numbers);
@@ -151,11 +152,9 @@ std::vector<Tensors> run_replicas(ReplicaGroup group, const std::function<Tensor
   if (current_context)
     fail(ErrorCode::invalid_argument, "a replica was begun inside a replica; call run outside, once for all");
   if (!group.device_group) return run_once(group, function);
-  if (Trace* trace = Trace::current()) {
-    trace->note_group(group.device_group);
-    return run_once(group, function);
-  }
-  return run_until_done(std::move(group), function);
+  if (Trace* trace = Trace::current()) trace->note_group(group.device_group);
+  else if (group.device_group->may_leave()) return run_until_done(std::move(group), function);
+  return run_once(group, function);
 }
 
 void bring_home(std::span<const Tensor> tensors, std::string_view home) {

@@ -11,6 +11,8 @@ namespace tandem {
 class DeviceGroup {
  public:
   virtual ~DeviceGroup() = default;
+  /// Whether one of the others may do what a device has failed in.
+  virtual bool may_leave() const = 0;
   /// Takes the device that an error names out of the group, and tells people so. False where it may not leave.
   virtual bool leave(const Error& error) = 0;
   /// Takes those out that were lost unnoticed, while nothing of theirs was needed; to be asked before work is planned.

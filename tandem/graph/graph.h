@@ -89,6 +89,8 @@ class Graph {
   }
   /// Ops that run: all nodes but the sources.
   std::size_t op_count() const;
+  /// Is its work done again by others of the group when a device fails?
+  bool is_repeated() const { return group && group->may_leave(); }
   /// &effects_op when a node has effects, else null: what an op that runs this graph is `like`.
   const OpDef* effects() const;
   /// What they do together.

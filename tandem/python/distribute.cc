@@ -101,7 +101,8 @@ class Attempt {
   /// Whether there is to be another, with the variables and random numbers that this one began with.
   bool repeats(int code, const std::string& message) {
     const Error error(static_cast<ErrorCode>(code), message);
-    if (!is_by_device(error) || (group_->departures() == departures_ && !group_->leave(error))) return false;
+    const auto has_left = [&] { return group_->departures() != departures_; };  // by another run, perhaps just now
+    if (!is_by_device(error) || !(has_left() || group_->leave(error) || has_left())) return false;
     journal_.undo();
     random_state().set_position(numbers_);
     return true;
@@ -181,7 +182,11 @@ void add_group(nb::module_& module) {
            [](const MirroredStrategy& self, const std::string& line) { tell_slower(self.devices(), line); })
       .def("note_in_trace", [](const MirroredStrategy& self) { Trace::current()->note_group(self.device_group()); })
       .def(
-          "attempt", [](const MirroredStrategy& self) { return self.device_group() ? new Attempt(self) : nullptr; },
+          "attempt",
+          [](const MirroredStrategy& self) {
+            const auto group = self.device_group();
+            return group && group->may_leave() ? new Attempt(self) : nullptr;
+          },
           nb::rv_policy::take_ownership);
 }
 

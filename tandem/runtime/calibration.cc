@@ -20,7 +20,6 @@
 #include "tandem/op/ops.h"
 #include "tandem/runtime/disturbance.h"
 #include "tandem/runtime/machine_store.h"
-#include "tandem/runtime/physical.h"
 
 namespace tandem {
 namespace {
@@ -208,12 +207,10 @@ void derive_links(std::span<Device* const> devices, Machine& machine) {
     }
 }
 
-std::vector<int> cores_of(const Device& device) {
+std::vector<int> cores_of(Device& device) {
+  if (device.name().kind != "CPU") return opencl::host_cores(device);
   const CoreRoles roles = core_roles();
-  if (device.name().kind == "CPU") return roles.compute.empty() ? process_cores() : roles.compute;
-  const auto found = physical_gpus().discovery->usable();
-  if (std::ranges::none_of(found, [](const auto* gpu) { return gpu->type == "CPU"; })) return {};
-  return roles.driver.empty() ? process_cores() : roles.driver;
+  return roles.compute.empty() ? process_cores() : roles.compute;
 }
 
 /// Ops whose time is worth knowing one by one.
@@ -335,7 +332,7 @@ std::vector<CalibrationCheck> check_calibration(std::span<Device* const> devices
 
 std::filesystem::path machine_file(std::span<Device* const> devices) {
   std::vector<std::string> parts{"2", text(Cores::process().threads()), links()};
-  for (const Device* device : devices) {
+  for (Device* device : devices) {
     const DeviceProperties& p = device->properties();
     parts.push_back(
         text(p.name.short_name(), '|', p.description, '|', p.memory_bytes, '|', p.cores, '|', join(cores_of(*device))));

@@ -4,6 +4,7 @@
 
 #include "tandem/base/fault.h"
 #include "tandem/base/log.h"
+#include "tandem/graph/trace.h"
 #include "tandem/tandem.h"
 #include "tests/error_of.h"
 
@@ -136,6 +137,31 @@ TEST(Departure, OneOfThoseThatAreLeftStandsInForADevice) {
   strategy.set_speeds({2});  // one a device that is left: its replicas share what it gets
   EXPECT_EQ(strategy.distribute({ones({6, 2})})[1][0].shape()[0], 3);
   EXPECT_EQ(lines.seen.size(), 1u);
+}
+
+/// Its device leaves by another run, while this one asks for that.
+struct LeavesMeanwhile final : DeviceGroup {
+  bool may_leave() const override { return true; }
+  bool leave(const Error&) override {
+    ++left;
+    return false;
+  }
+  void part_from_lost() override {}
+  std::uint64_t departures() const override { return left; }
+  DeviceName stand_in(const DeviceName&) const override { return DeviceName::parse("/CPU:0"); }
+  std::uint64_t left = 0;
+};
+
+TEST(Departure, ByAnotherRunAtTheSameMomentLetsThisOneGoOn) {
+  const auto group = std::make_shared<LeavesMeanwhile>();
+  const Function function([&](const Tensors& in) -> Tensors {
+    Trace::current()->note_group(group);
+    const DeviceScope there("/GPU:0");
+    return {reduce_sum(tanh(in[0]))};
+  });
+  const FaultScope failing("opencl.launch:1");
+  EXPECT_NEAR(function.call({ones({4})})[0].item<double>(), 4 * std::tanh(1.0), 1e-5);
+  EXPECT_EQ(group->left, 1u);
 }
 
 TEST(Departure, IsAnErrorWhereThatIsWantedAndVariablesKeepWhatTheyHad) {

@@ -19,7 +19,8 @@ tf.get_logger().addHandler(Handler())
 keras = tf.keras
 x = np.random.RandomState(0).rand(96, 32).astype("float32")
 y = x.sum(1, keepdims=True)
-strategy = tf.distribute.MirroredStrategy(["/CPU:0", "/GPU:0"])
+OPTIONS = {}
+strategy = tf.distribute.MirroredStrategy(["/CPU:0", "/GPU:0"], **OPTIONS)
 strategy.set_speeds([1, 1])  # nothing is searched for: the line can only come from a prediction
 with strategy.scope():
     model = keras.Sequential([keras.Input((32,)), keras.layers.Dense(64, activation="relu"), keras.layers.Dense(1)])
@@ -52,22 +53,21 @@ PROGRAMS = {
 }
 
 
-def machine(folder, launch_us):
-    """Devices of one speed, of which the GPU takes so long to start a kernel; and the name of the file that says so."""
+def machine(folder, launch_us, kinds=("/CPU:0", "/GPU:0"), cores=((), ())):
+    """Devices of one speed, of which the second takes so long to start a kernel; and the name of the file that says so."""
     device = {"memory": 1 << 33, "peak_gflops": {"float32": 1.0}, "gb_per_s": 10}
-    ways = (("/CPU:0", "/GPU:0"), ("/GPU:0", "/CPU:0"))
     described = {
         "name": "test",
-        "devices": [{"name": "/CPU:0", "launch_us": 0.1, **device}, {"name": "/GPU:0", "launch_us": launch_us, **device}],
-        "links": [{"from": a, "to": b, "latency_us": 0.1, "gb_per_s": 10} for a, b in ways],
+        "devices": [{"name": name, "launch_us": us, "cores": on, **device} for name, us, on in zip(kinds, (0.1, launch_us), cores)],
+        "links": [{"from": a, "to": b, "latency_us": 0.1, "gb_per_s": 10} for a, b in (kinds, kinds[::-1])],
     }
     file = folder / "machine.json"
     file.write_text(json.dumps(described))
     return str(file)
 
 
-def lines_of(program, file):
-    return [line for line in run(BEGIN + program, gpus=1, TANDEM_MACHINE=file) if line.startswith("MirroredStrategy: ")]
+def lines_of(program, file, begin=BEGIN, **settings):
+    return [line for line in run(begin + program, TANDEM_MACHINE=file, **{"gpus": 1, **settings}) if line.startswith("MirroredStrategy: ")]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -80,6 +80,31 @@ def test_a_line_says_once_where_one_device_is_predicted_to_be_faster(name, tmp_p
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_nothing_is_said_where_all_together_are_predicted_to_be_faster(name, tmp_path):
     assert lines_of(PROGRAMS[name], machine(tmp_path, launch_us=0.1)) == []
+
+
+@pytest.mark.parametrize("options", [{"on_failure": "stop"}, {"sharded": True}])
+@pytest.mark.parametrize("name", ["fit over arrays", "a loop of one's own"])
+def test_a_line_says_so_whatever_becomes_of_devices_that_fail_and_of_variables(name, options, tmp_path):
+    begin = BEGIN.replace("OPTIONS = {}", f"OPTIONS = {options}")
+    lines = lines_of(PROGRAMS[name], machine(tmp_path, launch_us=5000), begin)
+    assert len(lines) == 1 and 'OneDeviceStrategy("/CPU:0") is faster here' in lines[0]
+    assert lines_of(PROGRAMS[name], machine(tmp_path, launch_us=0.1), begin) == []
+
+
+@pytest.mark.parametrize("cores, launch_us, said", [
+    (((0, 1), (0, 1)), 2, 1),
+    (((0, 1), (0, 1)), 0.1, 0),  # less than 2 %: not told
+    (((0,), (1,)), 2, 0),
+])  # fmt: skip
+def test_devices_on_the_same_cores_take_the_sum_of_their_times(cores, launch_us, said, tmp_path):
+    """Each of the logical CPUs has half of the rows; what is started for both is started twice."""
+    begin = BEGIN.replace("import tandemflow as tf\n", """import tandemflow as tf
+cpu, = tf.config.list_physical_devices("CPU")
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+""").replace("/GPU:0", "/CPU:1")
+    file = machine(tmp_path, launch_us, kinds=("/CPU:0", "/CPU:1"), cores=cores)
+    lines = lines_of(PROGRAMS["fit over arrays"], file, begin, gpus=0)
+    assert len(lines) == said and all('OneDeviceStrategy("/CPU:0") is faster here' in line for line in lines)
 
 
 FITS = [name for name in PROGRAMS if name.startswith("fit")]

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <optional>
+#include <set>
 
 #include "tandem/backend/opencl/context.h"
 #include "tandem/backend/opencl/forks.h"
@@ -133,6 +134,15 @@ std::vector<cl_device_id> split(cl_device_id device, const Traits& traits, int p
   return made;
 }
 
+/// The cores for `units` of PoCL's threads from the `first` on: a part of a device has threads of its own, and there is
+/// a core for each as long as there are enough.
+std::vector<int> cores_for(int first, int units, const Options& options) {
+  const std::vector<int>& all = options.cores.empty() ? process_cores() : options.cores;
+  std::set<int> cores;
+  for (int i = first; i < first + units; ++i) cores.insert(all[static_cast<std::size_t>(i) % all.size()]);
+  return {cores.begin(), cores.end()};
+}
+
 /// Whether PoCL's threads, of which the first stays on core 0 and so on, would run on just these cores.
 bool are_first_cores(const std::vector<int>& cores) {
   for (std::size_t i = 0; i < cores.size(); ++i)
@@ -229,7 +239,12 @@ void add_device(cl_device_id id, const Options& options, Discovery& found) {
   FoundDevice device = describe(id, traits);
   if (device.type == "CPU" && options.cpu_as_gpu > 0 && !have_cpu) {
     std::vector<FoundDevice> parts;
-    for (cl_device_id part : split(id, traits, options.cpu_as_gpu)) parts.push_back(describe(part, traits_of(part)));
+    int first = 0;
+    for (cl_device_id part : split(id, traits, options.cpu_as_gpu)) {
+      parts.push_back(describe(part, traits_of(part)));
+      parts.back().cores = cores_for(first, parts.back().units, options);
+      first += parts.back().units;
+    }
     std::ranges::move(parts, std::back_inserter(found.devices));
     return;
   }

@@ -23,6 +23,7 @@ struct FoundDevice {
   int units = 0;
   std::size_t memory_bytes = 0;
   bool fp64 = false;
+  std::vector<int> cores{};  // of the host, on which a CPU-type device computes
   Status status = Status::usable;
   std::string reason, remedy;    // why it is not usable, and what could be done
   _cl_device_id* id = nullptr;

@@ -64,9 +64,10 @@ std::unique_ptr<MemorySpace> make_memory(Context& context, const std::string& na
 
 class OpenclDevice final : public Device {
  public:
-  OpenclDevice(cl_device_id device, const Traits& traits, int index, const LogicalDeviceConfiguration& memory)
+  OpenclDevice(const FoundDevice& found, const Traits& traits, int index, const LogicalDeviceConfiguration& memory)
       : properties_{.name = {"GPU", index}, .cores = traits.units},
-        context_(device, traits, properties_.name.short_name(), memory),
+        host_cores_(found.cores),
+        context_(found.id, traits, properties_.name.short_name(), memory),
         memory_(make_memory(context_, properties_.name.short_name())),
         kernels_(kernel_table()) {
     context_.report_loss_to(lost_);
@@ -81,9 +82,11 @@ class OpenclDevice final : public Device {
   void set_running(const Decision* op) override { Context::set_running(op); }
   void synchronize() override { context_.synchronize(); }
   Context& context() { return context_; }
+  const std::vector<int>& host_cores() const { return host_cores_; }
 
  private:
   DeviceProperties properties_;
+  const std::vector<int> host_cores_;
   const ToldOfForks told_of_forks_{lost_};
   Context context_;
   std::unique_ptr<MemorySpace> memory_;
@@ -107,7 +110,7 @@ std::unique_ptr<Device> make_device(const FoundDevice& found, int index, const L
   if (options.cpu_style) traits.cpu_type = *options.cpu_style;
   if (options.wide_vectors) traits.native_lanes = *options.wide_vectors ? 16 : 8;
   check_limit(memory, traits);
-  return std::make_unique<OpenclDevice>(found.id, traits, index, memory);
+  return std::make_unique<OpenclDevice>(found, traits, index, memory);
 }
 
 std::vector<std::unique_ptr<Device>> make_devices(const Options& options) {
@@ -124,6 +127,8 @@ void wait_for_all(Device& device) {
   if (auto* const ours = dynamic_cast<OpenclDevice*>(&device)) ours->context().wait_for_all();
   else device.synchronize();
 }
+
+const std::vector<int>& host_cores(Device& device) { return static_cast<OpenclDevice&>(device).host_cores(); }
 
 std::uint64_t start_timing(Device& device) { return static_cast<OpenclDevice&>(device).context().start_timing(); }
 void stop_timing(Device& device) { static_cast<OpenclDevice&>(device).context().stop_timing(); }

@@ -55,6 +55,9 @@ std::vector<std::unique_ptr<Device>> make_devices(const Options& options);
 /// depends on it, which synchronize() would tell to the first that asks. Devices of other kinds are synchronized.
 void wait_for_all(Device& device);
 
+/// The host's cores on which a CPU-type device computes; none: a GPU.
+const std::vector<int>& host_cores(Device& device);
+
 /// What a device did between start_timing and stop_timing, by its own clock, in µs.
 struct DeviceTiming {
   double span_us = 0;  // from when it was free for the first command to the end of the last

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "tandem/base/core_roles.h"
 #include "tandem/base/error.h"
 #include "tandem/base/fault.h"
 #include "tandem/base/text.h"
@@ -35,6 +37,21 @@ TEST(OpenClDiscovery, FindsWhatADriverOffersAndProvesIt) {
   EXPECT_FALSE(found.platforms.empty());
   EXPECT_FALSE(first_usable(found)->name.empty() || first_usable(found)->driver.empty() ||
                first_usable(found)->platform.empty());
+}
+
+TEST(OpenClDiscovery, PartsOfADeviceThatIsSplitComputeOnCoresOfTheirOwn) {
+  const Discovery whole = discover({.cpu_as_gpu = 1});
+  ASSERT_NE(first_usable(whole), nullptr);
+  if (first_usable(whole)->units < 2 || process_cores().size() < 2) GTEST_SKIP() << "needs two cores";
+  const Discovery found = discover({.cpu_as_gpu = 2});
+  ASSERT_EQ(found.usable().size(), 2u);
+  std::vector<int> of_both;
+  for (const FoundDevice* part : found.usable()) {
+    EXPECT_FALSE(part->cores.empty());
+    of_both.insert(of_both.end(), part->cores.begin(), part->cores.end());
+  }
+  std::ranges::sort(of_both);
+  EXPECT_EQ(std::ranges::adjacent_find(of_both), of_both.end()) << "a core is in both";
 }
 
 TEST(OpenClDiscovery, ADeviceThatComputesWronglyIsNotUsed) {

@@ -53,7 +53,8 @@ class Metric:
     def __init__(self, dtype=None, name=None):
         self.name = name or unique_name(snake_case(type(self).__name__))
         dtype = getattr(dtype, "compute_dtype", dtype)
-        self._strategy = current_strategy()  # whose replicas update it; its home survives the loss of a device
+        strategy = current_strategy()  # whose replicas update it; its home survives the loss of a device
+        self._strategy = strategy if strategy is not None and strategy.num_replicas_in_sync > 1 else None
         self._dtype = None if dtype is None else _tandem.as_dtype("int64" if dtype == "int" else dtype).name
         self._variables = []
 
