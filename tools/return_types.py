@@ -4,7 +4,7 @@ import inspect
 import textwrap
 
 # Of the inner module: what gives a tensor.
-_INNER = {"to_tensor", "to_tensor_beside", "fill", "range", "expand_dims", "squeeze", "floordiv", "floormod", "truncatediv"}
+_INNER = {"made", "to_tensor", "to_tensor_beside", "fill", "range", "expand_dims", "squeeze", "floordiv", "floormod", "truncatediv"}
 
 
 class ReturnTypes:

@@ -64,8 +64,7 @@ def convert_to_tensor(value, dtype=None, dtype_hint=None, name=None):
 def _made(value, dtype):
     """A tensor of the value, on the device of the scope; of complex numbers what stands for one (_complex.py)."""
     try:
-        tensor = _tandem.to_tensor(value, dtype)
-        return tensor if isinstance(value, (Tensor, _tandem.Variable)) else _tandem.where_it_was_made(tensor)
+        return _tandem.made(value, dtype)
     except TypeError:
         from ._complex import dtype_of
 

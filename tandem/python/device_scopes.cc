@@ -80,7 +80,7 @@ std::optional<DeviceName> requested_device() {
 
 Tensor where_it_was_made(const Tensor& of_host) {
   const std::optional<DeviceName> wanted = requested_device();
-  if (!wanted || wanted->kind == "CPU" || of_host.is_symbolic() || of_host.dtype() == DType::string ||
+  if (!wanted || of_host.device() == wanted->long_name() || of_host.is_symbolic() || of_host.dtype() == DType::string ||
       of_host.size() == 0 || Trace::current())
     return of_host;
   const std::span<Device* const> devices = default_runtime().devices();

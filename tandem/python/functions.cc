@@ -5,6 +5,7 @@
 #include "tandem/python/convert.h"
 #include "tandem/python/device_scopes.h"
 #include "tandem/python/module.h"
+#include "tandem/python/objects.h"
 #include "tandem/python/open_sizes.h"
 #include "tandem/python/promotion.h"
 
@@ -47,8 +48,14 @@ void add_functions(nb::module_& module) {
       [](nb::handle value, nb::handle dtype) { return to_object(to_tensor(value.ptr(), optional_dtype(dtype))); },
       nb::arg("value").none(), nb::arg("dtype").none() = nb::none());
   module.def(
-      "where_it_was_made", [](nb::handle made) { return to_object(where_it_was_made(to_tensor(made.ptr()))); },
-      nb::arg("made"));
+      "made",
+      [](nb::handle value, nb::handle dtype) {
+        const Tensor tensor = to_tensor(value.ptr(), optional_dtype(dtype));
+        const bool was_there = is_tensor(value.ptr()) || is_variable(value.ptr());
+        return to_object(was_there ? tensor : where_it_was_made(tensor));
+      },
+      nb::arg("value").none(), nb::arg("dtype").none() = nb::none(),
+      "The value as a tensor, on the device of the scope.");
   module.def(
       "to_tensor_beside",
       [](nb::handle value, nb::handle dtype) {

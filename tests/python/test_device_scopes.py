@@ -133,3 +133,13 @@ with tf.device("/GPU:0"):
 with tf.device("/GPU:7"):
     print(where(tf.constant([1.0])))
 """) == ["CPU:0 GPU:0", "CPU:0"]
+
+
+def test_a_constant_names_the_logical_cpu_of_its_scope():
+    assert run("""
+cpu = tf.config.list_physical_devices("CPU")[0]
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+with tf.device("/CPU:1"):
+    print(where(tf.constant([1.0])), placed())
+print(where(tf.constant([1.0])))
+""") == ["CPU:1 CPU:1", "CPU:0"]

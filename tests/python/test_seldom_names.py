@@ -324,7 +324,9 @@ def test_isotonic_regression_averages_what_rises():
 
 
 def test_rows_that_are_looked_up_are_cut_to_a_norm():
-    np.testing.assert_allclose(tf.nn.embedding_lookup([[3.0, 4.0], [0.3, 0.4]], [[0], [1]], max_norm=1.0), [[[0.6, 0.8]], [[0.3, 0.4]]], rtol=1e-6)
+    rows = [[3.0, 4.0], [0.3, 0.4]]
+    np.testing.assert_allclose(tf.nn.embedding_lookup(np.array(rows), [[0], [1]], max_norm=1.0), [[[0.6, 0.8]], [[0.3, 0.4]]], rtol=1e-6)
+    np.testing.assert_allclose(tf.nn.embedding_lookup(rows, [[0], [1]], max_norm=1.0), [[1.0], [1.0]])  # two tables, joined, as in TensorFlow
 
 
 def test_depthwise_gradients_by_name():
