@@ -86,6 +86,7 @@ INSTANTIATE_TEST_SUITE_P(Models, KerasModel,
                                          "objectives", "channels_first", "scores", "inside"));
 
 TEST_F(ModelFile, ModelsThatComputeInSixteenBitsPredictAndGoOnLearning) {
+  const DeviceScope scope("/CPU:0");  // the same bits from both models
   for (const std::string name : {"mixed_bfloat16", "mixed_float16"}) {
     const auto model = load_model(kModels + name + ".keras");
     const NamedTensors arrays = load_npz(kModels + name + "_io.npz");
