@@ -5,8 +5,5 @@ function(precompile_standard_headers target)
   target_precompile_headers(${target} PRIVATE <algorithm> <array> <atomic> <chrono> <cmath> <cstdint> <cstring> <functional>
                             <map> <memory> <mutex> <optional> <span> <sstream> <string> <string_view> <unordered_map> <utility>
                             <vector> ${ARGN})
-  # As ccache needs it, but not for compiling the headers themselves: ccache would take what an older build has left of
-  # them for what they say, and any change to a header for the one it met first.
-  get_target_property(sources ${target} SOURCES)
-  set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS -fpch-preprocess)
+  target_compile_options(${target} PRIVATE -fpch-preprocess)  # as ccache needs it
 endfunction()
