@@ -298,9 +298,7 @@ void GraphFunction::until_done(const std::function<void()>& attempt) const {
     try {
       return attempt();
     } catch (const Error& error) {
-      // Another run may have made it leave since this one was planned, or just now.
-      const auto has_left = [&] { return graph_.group->departures() != before; };
-      if (!is_by_device(error) || !(has_left() || graph_.group->leave(error) || has_left())) throw;
+      if (!goes_on_after(error, *graph_.group, before)) throw;
     }
     random_state().set_position(numbers);
     effects.rewind();

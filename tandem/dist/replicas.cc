@@ -137,8 +137,7 @@ std::vector<Tensors> run_until_done(ReplicaGroup group, const std::function<Tens
       bring_home(journal.values(), group.home);
       return results;
     } catch (const Error& error) {
-      const auto has_left = [&] { return devices.departures() != before; };  // by another run, perhaps just now
-      if (!is_by_device(error) || !(has_left() || devices.leave(error) || has_left())) throw;
+      if (!goes_on_after(error, devices, before)) throw;
     }
     journal.undo();
     random_state().set_position(numbers);

@@ -101,8 +101,7 @@ class Attempt {
   /// Whether there is to be another, with the variables and random numbers that this one began with.
   bool repeats(int code, const std::string& message) {
     const Error error(static_cast<ErrorCode>(code), message);
-    const auto has_left = [&] { return group_->departures() != departures_; };  // by another run, perhaps just now
-    if (!is_by_device(error) || !(has_left() || group_->leave(error) || has_left())) return false;
+    if (!goes_on_after(error, *group_, departures_)) return false;
     journal_.undo();
     random_state().set_position(numbers_);
     return true;
