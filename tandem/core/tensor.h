@@ -34,6 +34,7 @@ class TensorImpl : public RefCounted {
   Ref<Storage> storage;
   const Decision* decision;  // how it came to be
   ValueId id;
+  bool of_sizes = false;  // a number reckoned from sizes of other tensors: with others this value would be another
 };
 
 class Tensor {

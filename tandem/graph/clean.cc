@@ -31,9 +31,10 @@ bool same(const Node& a, const Node& b) {
          same_words(a.attrs.run_time(), b.attrs.run_time()) && a.requested == b.requested;
 }
 
-/// Scalars are compared by value: each use of a number in a program makes a tensor of its own.
+/// Scalars are compared by value: each use of a number in a program makes a tensor of its own. One that was reckoned from
+/// sizes is equal to others by chance.
 bool same_constant(const Tensor& a, const Tensor& b) {
-  if (a.spec() != b.spec()) return false;
+  if (a.spec() != b.spec() || a.impl()->of_sizes != b.impl()->of_sizes) return false;
   if (a.impl()->storage == b.impl()->storage) return true;
   return a.size() == 1 && a.dtype() != DType::string && std::memcmp(a.raw_data(), b.raw_data(), a.spec().bytes()) == 0;
 }
@@ -102,19 +103,23 @@ void fold_constants(Graph& graph) {
     // A large tensor of one value is better made where it is used.
     if (node.inputs.empty() && node.outputs[0].shape().elements() != 1) return {};
     std::size_t bytes = 0;
+    bool of_sizes = false;
     for (const TensorSpec& spec : node.outputs) bytes += spec.bytes();
     if (bytes > kMostFoldedBytes) return {};
     std::vector<TensorRef> inputs;
     for (GraphValue input : node.inputs) {
       if (out.node(input).op != &constant_op) return {};
       inputs.emplace_back(out.node(input).constant);
+      of_sizes |= out.node(input).constant.impl()->of_sizes;
     }
     Tensors outputs(node.outputs.size());
     OpCall call{.op = *node.op, .inputs = inputs, .attrs = node.attrs, .outputs = outputs};
     runtime_dispatcher().run(call);
     Replacement values;
-    for (const Tensor& output : outputs)
+    for (const Tensor& output : outputs) {
+      output.impl()->of_sizes = of_sizes;
       values.push_back(out.add({.op = &constant_op, .outputs = {output.spec()}, .constant = output}));
+    }
     return values;
   });
 }

@@ -34,13 +34,14 @@ const Neutral* neutral_of(const OpDef& op) {
   return found == table.end() ? nullptr : found->second;
 }
 
-/// True when every element of `value` is known to be `wanted`.
+/// True when every element of `value` is known to be `wanted`, whatever sizes tensors have: a formula of its own for a
+/// batch of one row would have to be compiled.
 bool is_uniform(const Graph& graph, GraphValue value, double wanted) {
   const Node& node = graph.node(value);
   if (node.op == &fill_op) return AttrView(*node.op, node.attrs).real("value") == wanted;
   if (node.op == &broadcast_to_op) return is_uniform(graph, node.inputs[0], wanted);
   return node.op == &constant_op && node.constant.size() == 1 && node.constant.dtype() != DType::string &&
-         node.constant.item<double>() == wanted;
+         !node.constant.impl()->of_sizes && node.constant.item<double>() == wanted;
 }
 
 Replacement without_neutral(const Graph& out, const Node& node) {

@@ -69,8 +69,7 @@ Tensors batch_grad(GradContext& g) {
                        {g.output_grad(0), g.input(0), g.input(1), g.output(1), g.output(2)}, g.attrs().real("epsilon"));
   const std::int64_t rows = product_of_sizes(g.shape(0).sizes().first(static_cast<std::size_t>(g.shape(0).rank() - 1)));
   const auto share = [&](const Tensor& sum, std::int64_t times) {  // times / rows of it
-    return is_open(rows) ? sum * open_scalar(times, rows, sum.dtype())
-                         : sum * (static_cast<double>(times) / static_cast<double>(rows));
+    return sum * ratio_of_sizes(times, rows, sum.dtype());
   };
   if (g.has_output_grad(1)) add_to(grads[0], broadcast_to(share(g.output_grad(1), 1), g.shape(0)));
   if (g.has_output_grad(2)) add_to(grads[0], (g.input(0) - g.output(1)) * share(g.output_grad(2), 2));

@@ -290,8 +290,10 @@ const OpDef open_sizes_op{
         },
 };
 
-Tensor open_scalar(std::int64_t numerator, std::int64_t denominator, DType dtype) {
-  return apply(open_scalar_op, {}, make_attrs(open_scalar_op, numerator, denominator, dtype));
+Tensor ratio_of_sizes(std::int64_t numerator, std::int64_t denominator, DType dtype) {
+  const Attrs attrs = make_attrs(open_scalar_op, numerator, denominator, dtype);
+  if (is_open(numerator) || is_open(denominator)) return apply(open_scalar_op, {}, attrs);
+  return *known_number(open_scalar_op, attrs);
 }
 
 Tensor open_sizes(std::span<const std::int64_t> numbers, DType dtype) {
@@ -300,10 +302,13 @@ Tensor open_sizes(std::span<const std::int64_t> numbers, DType dtype) {
 
 std::optional<Tensor> known_number(const OpDef& op, const Attrs& attrs) {
   const AttrView view(op, attrs);
-  if (&op == &open_scalar_op)
-    return Tensor::scalar(
+  if (&op == &open_scalar_op) {
+    const Tensor ratio = Tensor::scalar(
         static_cast<double>(view.integer("numerator")) / static_cast<double>(view.integer("denominator")),
         view.dtype("dtype"));
+    ratio.impl()->of_sizes = true;
+    return ratio;
+  }
   if (&op != &open_sizes_op) return std::nullopt;
   const auto values = view.ints("values");
   const Shape shape{static_cast<std::int64_t>(values.size())};

@@ -85,8 +85,8 @@ void require_known(std::string_view what, std::int64_t size);
 /// Their product; throws cannot_trace when it has too many open ones.
 std::int64_t product_of_sizes(std::span<const std::int64_t> sizes);
 
-/// numerator / denominator as a scalar, one of them open: a number that is known when the sizes are.
-Tensor open_scalar(std::int64_t numerator, std::int64_t denominator, DType dtype);
+/// numerator / denominator as a scalar, reckoned from sizes that may be open: then it is known when they are.
+Tensor ratio_of_sizes(std::int64_t numerator, std::int64_t denominator, DType dtype);
 /// The numbers as a tensor of one axis, some of them open.
 Tensor open_sizes(std::span<const std::int64_t> numbers, DType dtype);
 /// The ops that these two record. They have no kernel: with the sizes put in they are constants.

@@ -35,7 +35,7 @@ Tensor divided_by_count(GradContext& g, const Tensor& sum) {
   for (int i = 0; i < g.shape(0).rank(); ++i)
     if (axes.contains(i)) reduced.push_back(g.shape(0)[i]);
   const std::int64_t count = product_of_sizes(reduced);
-  return is_open(count) ? sum / open_scalar(count, 1, sum.dtype()) : sum / static_cast<double>(count);
+  return sum / ratio_of_sizes(count, 1, sum.dtype());
 }
 
 /// The gradient goes to the elements that are the result; several share it, as in TensorFlow.

@@ -152,7 +152,7 @@ class KeyReader {
 Tensor picked(const Tensor& tensor, const LateIndex& index) {
   const std::int64_t size = tensor.shape()[static_cast<int>(index.axis)];
   const Tensor zero = Tensor::scalar(std::int64_t{0}, index.at.dtype()),
-               length = is_open(size) ? open_scalar(size, 1, index.at.dtype()) : Tensor::scalar(size, index.at.dtype());
+               length = ratio_of_sizes(size, 1, index.at.dtype());
   const Tensor at = where(less(index.at, zero), add(index.at, length), index.at);  // counted from the end
   return gather(tensor, reshape(at, Shape{1}), index.axis);
 }
