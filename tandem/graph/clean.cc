@@ -31,8 +31,8 @@ bool same(const Node& a, const Node& b) {
          same_words(a.attrs.run_time(), b.attrs.run_time()) && a.requested == b.requested;
 }
 
-/// Scalars are compared by value: each use of a number in a program makes a tensor of its own. One that was reckoned from
-/// sizes is equal to others by chance.
+/// Scalars are compared by value: each use of a number in a program makes a tensor of its own. One that was reckoned
+/// from sizes is equal to others by chance.
 bool same_constant(const Tensor& a, const Tensor& b) {
   if (a.spec() != b.spec() || a.impl()->of_sizes != b.impl()->of_sizes) return false;
   if (a.impl()->storage == b.impl()->storage) return true;

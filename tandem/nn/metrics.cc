@@ -10,6 +10,7 @@
 #include "tandem/op/keras_epsilon.h"
 #include "tandem/nn/layer_config.h"
 #include "tandem/nn/metric_records.h"
+#include "tandem/op/open_size.h"
 #include "tandem/op/arrays.h"
 #include "tandem/op/dispatcher.h"
 #include "tandem/op/elementwise.h"
@@ -252,9 +253,9 @@ void Mean::add(const Tensor& mean, std::int64_t count) const {
   std::optional<DeviceScope> at_home;  // replicas share it
   if (const ReplicaContext* replica = get_replica_context(); replica && replica->group)
     at_home.emplace(replica->group->home);
-  const auto number = static_cast<float>(count);
+  const Tensor number = ratio_of_sizes(count, 1, DType::f32);
   total_.assign_add(cast(mean, DType::f32) * number);
-  count_.assign_add(Tensor(number));
+  count_.assign_add(number);
 }
 
 double Mean::result() const { return total_.value().item<double>() / count_.value().item<double>(); }

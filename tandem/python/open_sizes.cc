@@ -143,6 +143,9 @@ void add_open_sizes(nb::module_& module) {
   module.def("sizes_tensor", [](nb::handle value, nb::handle dtype) {
     return to_object(sizes_of(value_of(value.ptr()).shape(), to_dtype(dtype.ptr())));
   });
+  module.def("size_tensor", [](nb::handle size, nb::handle dtype) {
+    return to_object(ratio_of_sizes(number_in(size.ptr()), 1, to_dtype(dtype.ptr())));
+  });
 }
 
 }  // namespace tandem::python

@@ -70,6 +70,7 @@ int turned_axis(const Axes& axes, std::int64_t least) {
 }
 
 /// The words of the struct below.
+constexpr std::size_t kTilesWords = 6 + 3 * (kMaxRank - 2);
 struct Tiles {
   std::vector<std::int64_t> words;
   std::int64_t items, batch = 1;
@@ -364,26 +365,24 @@ Kernel copying(Prepared (*prepare)(const KernelCall&)) { return {.name = "opencl
 
 StridedCopy::StridedCopy(Context& context, std::size_t element_bytes, const Axes& axes) : context_(&context) {
   Nest nest = make_nest(axes, 2, context, 1);
-  const KernelFunction copy = context.kernel(copy_source(element_bytes), "copy");
+  const KernelFunction copy = context.kernel(copy_source(element_bytes), "copy"),
+                       copy_tiles = context.kernel(tiles_source(element_bytes), "copy_tiles");
   kernel_ = copy;
   items_ = nest.items;
   words_ = nest.words;
-  const int turned = turned_axis(axes, 2);
-  if (turned < 0) return;
-  Tiles tiles = make_tiles(context, axes, static_cast<std::size_t>(turned));
-  const KernelFunction copy_tiles = context.kernel(tiles_source(element_bytes), "copy_tiles");
-  // Another size may ask for the other one.
   constexpr std::int64_t kLeastTile = 8;
-  const bool in_tiles = turned_axis(axes, kLeastTile) >= 0;
-  if (in_tiles) {
+  const int turned = turned_axis(axes, kLeastTile);
+  std::vector<std::int64_t> other(kTilesWords);  // of the kernel that another size may ask for: nothing to do
+  if (turned >= 0) {
+    Tiles tiles = make_tiles(context, axes, static_cast<std::size_t>(turned));
     kernel_ = copy_tiles;
     items_ = tiles.items;
     batch_ = tiles.batch;
-    words_ = tiles.words;
+    words_ = std::move(tiles.words);
+    other = std::move(nest.words);
+    other[0] = 0;  // no rows
   }
-  std::vector<std::int64_t>& other = in_tiles ? nest.words : tiles.words;
-  other[0] = 0;  // no rows
-  context.warm(in_tiles ? copy : copy_tiles, [&](Launch& launch) {
+  context.warm(turned >= 0 ? copy : copy_tiles, [&](Launch& launch) {
     launch.bytes(other.data(), other.size() * sizeof(std::int64_t))
         .buffer(&context.error_words())
         .value(std::int64_t{0})

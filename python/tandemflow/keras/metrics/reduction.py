@@ -54,8 +54,10 @@ class Mean(Metric):
         if sample_weight is None:
             self._add_rows(values)
         elif values.ndim == 0 and isinstance(sample_weight, (int, float)):
-            self.total.assign_add(values * float(sample_weight))
-            self.count.assign_add(float(sample_weight))
+            # A number of rows: a batch of one row is multiplied by 1 as others are by theirs, or its step would be compiled anew.
+            weight = _tandem.size_tensor(sample_weight, self.dtype) if isinstance(sample_weight, int) else float(sample_weight)
+            self.total.assign_add(values * weight)
+            self.count.assign_add(weight)
         else:
             values, weight = _rows(values, as_tensor(sample_weight, self.dtype), _ops.reduce_mean)
             self.total.assign_add(_ops.reduce_sum(values))
