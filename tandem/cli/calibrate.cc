@@ -19,22 +19,33 @@ struct CalibrateOptions {
   std::string output;
 };
 
+/// "120 up to 24 MiB"
+std::string cached(const CacheFigures& cache) {
+  return cache.bytes == 0 ? "-" : text(figure(cache.gb_per_s), " up to ", cache.bytes >> 20, " MiB");
+}
+
 void print(const Machine& machine) {
-  Table devices(
-      {{"device", 8}, {"description"}, {"f32 GFLOP/s"}, {"f64 GFLOP/s"}, {"GB/s"}, {"launch us"}, {"step us"}});
+  Table devices({{"device", 8},
+                 {"description"},
+                 {"f32 GFLOP/s"},
+                 {"f64 GFLOP/s"},
+                 {"GB/s"},
+                 {"cached"},
+                 {"launch us"},
+                 {"step us"}});
   const auto peak = [](const MachineDevice& device, DType dtype) {
     const auto found = device.peak_gflops.find(dtype);
     return found == device.peak_gflops.end() ? "-" : figure(found->second);
   };
   for (const MachineDevice& d : machine.devices)
-    devices.add({d.name, d.description, peak(d, DType::f32), peak(d, DType::f64), figure(d.gb_per_s),
+    devices.add({d.name, d.description, peak(d, DType::f32), peak(d, DType::f64), figure(d.gb_per_s), cached(d.cache),
                  figure(d.launch_us), figure(d.step_us)});
   devices.print(std::cout);
   if (machine.links.empty()) return;
   std::cout << "\n";
-  Table links({{"from", 8}, {"to", 8}, {"latency us"}, {"GB/s"}});
+  Table links({{"from", 8}, {"to", 8}, {"latency us"}, {"GB/s"}, {"cached"}});
   for (const MachineLink& link : machine.links)
-    links.add({link.from, link.to, figure(link.latency_us), figure(link.gb_per_s)});
+    links.add({link.from, link.to, figure(link.latency_us), figure(link.gb_per_s), cached(link.cache)});
   links.print(std::cout);
 }
 

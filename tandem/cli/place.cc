@@ -15,7 +15,7 @@ namespace {
 
 struct PlaceOptions {
   std::string graph, machine;
-  bool json = false, dot = false, soft = false;
+  bool json = false, dot = false, soft = false, quick = false;
   std::vector<std::string> visible;
 };
 
@@ -74,7 +74,7 @@ void print_table(const Explanation& e) {
 /// What only graph and machine together show, a cycle, too little memory or a missing link, names both files.
 Schedule place_file(const PlaceGraph& graph, const Machine& machine, const PlaceOptions& options) {
   try {
-    return place(graph, machine, {.soft = options.soft, .visible = options.visible});
+    return place(graph, machine, {.soft = options.soft, .visible = options.visible, .thorough = !options.quick});
   } catch (const Error& error) {
     fail(error.code(), options.graph, " on ", options.machine, ": ", error.message());
   }
@@ -99,6 +99,7 @@ void add_place(CLI::App& app) {
   command->add_option("--machine", options->machine, "Devices and links, such as machines/rtx3080.json")->required();
   command->add_option("--visible", options->visible, "Devices that may be used: /CPU:0,/GPU:0")->delimiter(',');
   command->add_flag("--soft", options->soft, "A device that was asked for and cannot be used gives way");
+  command->add_flag("--quick", options->quick, "Search only as long as when a function is traced: milliseconds");
   command->add_flag("--json", options->json, "Print JSON");
   command->add_flag("--dot", options->dot, "Print a graph for Graphviz");
   command->callback([options] { run_place(*options); });

@@ -43,10 +43,12 @@ ReasonCode why_here(const CostParts& here, const CostParts& other) {
   return other.launch >= here.total() ? ReasonCode::too_small : ReasonCode::cheaper_here;
 }
 
-std::optional<Stay::Way> way(const Machine& machine, const Device& from, const Device& to) {
+std::optional<MoveTime<float>> way(const Machine& machine, const Device& from, const Device& to) {
   const MachineLink* link = machine.link(from.name().short_name(), to.name().short_name());
   if (!link) return std::nullopt;
-  return Stay::Way{static_cast<float>(link->latency_us), static_cast<float>(1 / (link->gb_per_s * 1e3))};
+  const MoveTime<double> move = link->move_time();
+  return MoveTime<float>{static_cast<float>(move.latency_us), static_cast<float>(move.us_per_byte),
+                         static_cast<float>(move.cached_bytes), static_cast<float>(move.more_per_byte)};
 }
 
 }  // namespace
@@ -85,15 +87,15 @@ EagerChoice weigh(const OpCall& call, DeviceRegistry& devices, const Machine& ma
 }
 
 bool should_move(const OpCall& call, Device& here, const Stay& stay, float& lost) {
-  constexpr std::size_t kSmallBytes = 4096;  // smaller values go to their consumer, whatever that takes
+  constexpr float kSmallBytes = 4096;  // smaller values go to their consumer, whatever that takes
   float before = 0, price = 0, loss = stay.loss_us;
   const MemorySpace& there = stay.there->memory();
   for (const TensorRef& input : call.inputs) {
     Storage& storage = input->storage();
     before = std::max(before, storage.lost_by_staying());
-    if (!storage.is_in(there)) price += stay.to_there.microseconds(storage.bytes());
-    if (storage.bytes() >= kSmallBytes && !storage.is_in(here.memory()))
-      loss += stay.to_here.microseconds(storage.bytes());
+    const auto bytes = static_cast<float>(storage.bytes());
+    if (!storage.is_in(there)) price += stay.to_there.microseconds(bytes);
+    if (bytes >= kSmallBytes && !storage.is_in(here.memory())) loss += stay.to_here.microseconds(bytes);
   }
   if (loss <= 0) return lost = 0, false;
   lost = before + loss;

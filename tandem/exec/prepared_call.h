@@ -7,6 +7,7 @@
 #include "tandem/core/device.h"
 #include "tandem/kernel/kernel.h"
 #include "tandem/op/dispatcher.h"
+#include "tandem/place/bandwidth.h"
 
 namespace tandem {
 
@@ -24,13 +25,9 @@ std::uint64_t hash_of(const OpCall& call);
 
 /// What an op without a scope loses on the device it was prepared for, and what it would take to move its operands.
 struct Stay {
-  struct Way {
-    float latency_us = 0, us_per_byte = 0;
-    float microseconds(std::size_t bytes) const { return latency_us + us_per_byte * static_cast<float>(bytes); }
-  };
   Device* there = nullptr;  // the best of the others; null: none; its own: there may be others to be found
   float loss_us = 0;        // each time it computes here; below 0 where it computes faster here
-  Way to_there = {}, to_here = {};
+  MoveTime<float> to_there = {}, to_here = {};
 };
 
 struct PreparedCall {

@@ -7,7 +7,8 @@ namespace tandem {
 CostParts predict_from_figures(const OpWork& work, const MachineDevice& device) {
   const double gflops = device.gflops(work.dtype);
   const double flops_us = gflops > 0 ? work.flops / (gflops * 1e3) : 0;
-  const double bytes_us = device.gb_per_s > 0 ? work.bytes / (device.gb_per_s * 1e3) : 0;
+  const double bytes_us =
+      device.gb_per_s > 0 ? move_time(0, device.gb_per_s, device.cache).microseconds(work.bytes) : 0;
   const double depth_us = work.depth * device.step_us;
 
   CostParts parts{.launch = work.launches * device.launch_us, .compute = std::max({flops_us, bytes_us, depth_us})};
@@ -21,11 +22,15 @@ CostParts predict_from_figures(const OpWork& work, const MachineDevice& device) 
 CostParts predict(const OpWork& work, const MachineDevice& device, const CostHistory& history) {
   CostParts parts = predict_from_figures(work, device);
   if (history.entries().empty()) return parts;
-  const Measured* measured = history.find({work.op, work.dtype, size_bucket(work.flops, work.bytes), device.name});
-  if (!measured) return parts;
+  const HistoryKey key{work.op, work.dtype, size_bucket(work.flops, work.bytes), device.name};
+  const Measured* measured = history.find(key);
+  const Nearby nearby = history.nearby(key);
+  const double own_weight = measured ? measured->weight() : 0;
+  // What is not known of this size is taken from its neighbours', and what they do not know from the figures.
+  const double reckoned = 1 + nearby.weight * (nearby.ratio - 1);
+  const double ratio = measured ? reckoned + own_weight * (measured->ratio - reckoned) : reckoned;
   // The history corrects the whole; what lies beyond the launch is compute.
-  parts.measured_weight = measured->weight();
-  const double total = parts.total() * (1 + parts.measured_weight * (measured->ratio - 1));
+  const double total = parts.total() * ratio;
   parts.launch = std::min(parts.launch, total);
   parts.compute = total - parts.launch;
   return parts;

@@ -23,7 +23,6 @@ struct CostParts {
   double launch = 0;
   double compute = 0;
   Bound bound = Bound::launch;  // launch: nothing to compute that would count, or a chain of launches
-  double measured_weight = 0;  // share of the history in it
 
   double total() const { return launch + compute; }
 };

@@ -29,6 +29,25 @@ void CostHistory::add(const HistoryKey& key, double predicted_us, double measure
   entry.ratio += (ratio - entry.ratio) * share;
 }
 
+Nearby CostHistory::nearby(const HistoryKey& key) const {
+  double logs = 0, counts = 0;
+  const auto consider = [&](const HistoryKey& other, const Measured& measured) {
+    if (other.device != key.device || other.bucket == key.bucket || !(measured.ratio > 0)) return false;
+    // A size twice as far from this one says half as much.
+    const double count = std::ldexp(static_cast<double>(measured.samples), -std::abs(other.bucket - key.bucket));
+    logs += count * std::log(measured.ratio);
+    counts += count;
+    return true;
+  };
+  const auto of_this_op = [&](const HistoryKey& other) { return other.op == key.op && other.dtype == key.dtype; };
+  const auto here = entries_.lower_bound(key);
+  for (auto larger = here; larger != entries_.end() && of_this_op(larger->first); ++larger)
+    if (consider(larger->first, larger->second)) break;
+  for (auto smaller = here; smaller != entries_.begin() && of_this_op((--smaller)->first);)
+    if (consider(smaller->first, smaller->second)) break;
+  return counts > 0 ? Nearby{std::exp(logs / counts), Measured::weight_of(counts)} : Nearby{};
+}
+
 const Measured* CostHistory::find(const HistoryKey& key) const {
   const auto at = entries_.find(key);
   return at == entries_.end() ? nullptr : &at->second;

@@ -28,7 +28,13 @@ struct Measured {
   bool operator==(const Measured&) const = default;
 
   /// How much it counts against the model: 0 without samples, 1/2 after 2, 0.96 after 50.
-  double weight() const { return static_cast<double>(samples) / static_cast<double>(samples + 2); }
+  double weight() const { return weight_of(static_cast<double>(samples)); }
+  static double weight_of(double samples) { return samples / (samples + 2); }
+};
+
+/// A ratio that was not measured, and how much it counts against the model.
+struct Nearby {
+  double ratio = 1, weight = 0;
 };
 
 class CostHistory {
@@ -38,6 +44,9 @@ class CostHistory {
   void set(const HistoryKey& key, const Measured& measured) { entries_[key] = measured; }
   /// Null when nothing was measured.
   const Measured* find(const HistoryKey& key) const;
+  /// What the same op's next smaller and next larger sizes that were measured say of this one, the less the farther off
+  /// they are.
+  Nearby nearby(const HistoryKey& key) const;
   const std::map<HistoryKey, Measured>& entries() const { return entries_; }
   bool operator==(const CostHistory&) const = default;
 

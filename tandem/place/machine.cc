@@ -23,8 +23,14 @@ DType read_dtype(const JsonValue& where, const std::string& name) {
   return *dtype;
 }
 
+CacheFigures read_cache(const JsonValue& json) {
+  json.complain_misspelt({"bytes", "gb_per_s"});
+  return {json.at("bytes").integer(1), json.at("gb_per_s").positive()};
+}
+
 MachineDevice read_device(const JsonValue& json) {
-  json.complain_misspelt({"name", "description", "memory", "peak_gflops", "gb_per_s", "launch_us", "step_us", "cores"});
+  json.complain_misspelt(
+      {"name", "description", "memory", "peak_gflops", "gb_per_s", "cache", "launch_us", "step_us", "cores"});
   MachineDevice device{.name = json.at("name").name()};
   if (device.name.empty()) json.at("name").complain("a device needs a name such as /GPU:0");
   if (const auto value = json.find("description")) device.description = value->string();
@@ -32,6 +38,7 @@ MachineDevice read_device(const JsonValue& json) {
   if (const auto peaks = json.find("peak_gflops"))
     for (const auto& [name, value] : peaks->members()) device.peak_gflops[read_dtype(value, name)] = value.positive();
   if (const auto value = json.find("gb_per_s")) device.gb_per_s = value->positive();
+  if (const auto value = json.find("cache")) device.cache = read_cache(*value);
   if (const auto value = json.find("launch_us")) device.launch_us = value->number(0);
   if (const auto value = json.find("step_us")) device.step_us = value->number(0);
   if (const auto cores = json.find("cores")) {
@@ -44,7 +51,7 @@ MachineDevice read_device(const JsonValue& json) {
 }
 
 MachineLink read_link(const JsonValue& json, const Machine& machine) {
-  json.complain_misspelt({"from", "to", "latency_us", "gb_per_s"});
+  json.complain_misspelt({"from", "to", "latency_us", "gb_per_s", "cache"});
   MachineLink link;
   for (auto [key, name] : {std::pair("from", &link.from), std::pair("to", &link.to)}) {
     const JsonValue value = json.at(key);
@@ -56,6 +63,7 @@ MachineLink read_link(const JsonValue& json, const Machine& machine) {
   if (link.from == link.to) json.complain(text("a link from ", link.from, " to itself"));
   if (const auto value = json.find("latency_us")) link.latency_us = value->number(0);
   link.gb_per_s = json.at("gb_per_s").positive();
+  if (const auto value = json.find("cache")) link.cache = read_cache(*value);
   return link;
 }
 
@@ -85,12 +93,24 @@ nlohmann::ordered_json history_json(const CostHistory& history) {
   return list;
 }
 
+nlohmann::ordered_json cache_json(const CacheFigures& cache) {
+  return {{"bytes", cache.bytes}, {"gb_per_s", cache.gb_per_s}};
+}
+
+nlohmann::ordered_json link_json(const MachineLink& link) {
+  nlohmann::ordered_json json{
+      {"from", link.from}, {"to", link.to}, {"latency_us", link.latency_us}, {"gb_per_s", link.gb_per_s}};
+  if (link.cache.bytes > 0) json["cache"] = cache_json(link.cache);
+  return json;
+}
+
 nlohmann::ordered_json device_json(const MachineDevice& device) {
   nlohmann::ordered_json json{{"name", device.name}};
   if (!device.description.empty()) json["description"] = device.description;
   if (device.memory != kUnlimited) json["memory"] = device.memory;
   for (const auto& [dtype, gflops] : device.peak_gflops) json["peak_gflops"][std::string(dtype_name(dtype))] = gflops;
   if (device.gb_per_s > 0) json["gb_per_s"] = device.gb_per_s;
+  if (device.cache.bytes > 0) json["cache"] = cache_json(device.cache);
   if (device.launch_us > 0) json["launch_us"] = device.launch_us;
   if (device.step_us > 0) json["step_us"] = device.step_us;
   if (!device.cores.empty()) json["cores"] = device.cores;
@@ -173,9 +193,7 @@ std::string to_json(const Machine& machine) {
   json["devices"] = nlohmann::ordered_json::array();
   for (const MachineDevice& device : machine.devices) json["devices"].push_back(device_json(device));
   json["links"] = nlohmann::ordered_json::array();
-  for (const MachineLink& link : machine.links)
-    json["links"].push_back(
-        {{"from", link.from}, {"to", link.to}, {"latency_us", link.latency_us}, {"gb_per_s", link.gb_per_s}});
+  for (const MachineLink& link : machine.links) json["links"].push_back(link_json(link));
   if (!machine.measured.entries().empty()) json["measured"] = history_json(machine.measured);
   return json.dump(2) + "\n";
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tandem/core/dtype.h"
+#include "tandem/place/bandwidth.h"
 #include "tandem/place/history.h"
 
 namespace tandem {
@@ -22,6 +23,7 @@ struct MachineDevice {
   std::int64_t memory = kUnlimited;       // bytes
   std::map<DType, double> peak_gflops{};  // per dtype; a dtype that is missing runs at the rate of float32
   double gb_per_s = 0;                    // memory bandwidth; 0: unknown, does not count
+  CacheFigures cache{};                   // what an op reads and writes of these bytes moves faster
   double launch_us = 0;                   // price of starting a kernel
   double step_us = 0;                     // one step of work that cannot be done side by side
   std::vector<int> cores{};               // host cores it computes on; devices that share one exclude each other
@@ -36,9 +38,11 @@ struct MachineLink {
   std::string from, to;
   double latency_us = 0;
   double gb_per_s = 0;
+  CacheFigures cache{};
   bool operator==(const MachineLink&) const = default;
 
-  double microseconds(std::int64_t bytes) const { return latency_us + static_cast<double>(bytes) / (gb_per_s * 1e3); }
+  MoveTime<double> move_time() const { return tandem::move_time(latency_us, gb_per_s, cache); }
+  double microseconds(std::int64_t bytes) const { return move_time().microseconds(static_cast<double>(bytes)); }
 };
 
 /// Why the figures may be poorer than the machine is.

@@ -51,6 +51,7 @@ struct Constraints {
     double factor = 1;  // measured / predicted: above 1 when others use the device too
   };
   std::vector<Slowdown> contention{};
+  bool thorough = false;  // search longer than a program that waits for its plan may: some 70 ms for 100 nodes
 };
 
 inline constexpr std::size_t kMostPlaceNodes = 200'000;

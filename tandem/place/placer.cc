@@ -41,7 +41,7 @@ Schedule make_schedule(const Solution& solution) {
 
 Schedule place(const PlaceGraph& graph, const Machine& machine, const Constraints& constraints) {
   const Problem problem = make_problem(graph, machine, constraints);
-  const Solution solution = solve(problem);
+  const Solution solution = solve(problem, {.thorough = constraints.thorough});
   if (solution.makespan == kNever) fail_without_schedule(solution, graph, machine);
   Schedule schedule = make_schedule(solution);
   explain_placements(schedule, problem, graph, machine, constraints);

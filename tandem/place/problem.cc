@@ -148,8 +148,7 @@ class Builder {
 
   void fill_links() {
     const auto devices = at(p_.devices);
-    p_.latency.assign(devices * devices, kNever);
-    p_.per_byte.assign(devices * devices, 0);
+    p_.moves.assign(devices * devices, {.latency_us = kNever});
     std::int64_t most_bytes = 0;
     for (const Neighbour& c : p_.consumers.list) most_bytes = std::max(most_bytes, c.bytes);
     const auto edges = static_cast<double>(p_.consumers.list.size());
@@ -162,14 +161,14 @@ class Builder {
         fail(ErrorCode::invalid_argument, "place: the link from ", link.from, " to ", link.to, " has latency ",
              link.latency_us, " us and ", link.gb_per_s,
              " GB/s; needed are a latency of at least 0 and a rate above 0");
-      p_.latency[p_.pair(*from, *to)] = link.latency_us;
-      p_.per_byte[p_.pair(*from, *to)] = 1 / (link.gb_per_s * 1e3);
+      require_cache(text("the link from ", link.from, " to ", link.to), link.cache);
+      p_.moves[p_.pair(*from, *to)] = link.move_time();
       if (!std::isfinite(p_.crossing(*from, *to, most_bytes) * (1 + edges)))
         fail(ErrorCode::invalid_argument, "place: the link from ", link.from, " to ", link.to, " has latency ",
              link.latency_us, " us and ", link.gb_per_s, " GB/s: what ", edges, " edges of up to ", most_bytes,
              " bytes take there is more than can be added up");
     }
-    for (int d = 0; d < p_.devices; ++d) p_.latency[p_.pair(d, d)] = p_.per_byte[p_.pair(d, d)] = 0;
+    for (int d = 0; d < p_.devices; ++d) p_.moves[p_.pair(d, d)] = {};
     for (int from = 0; from < p_.devices; ++from)
       for (int to = 0; to < p_.devices; ++to) p_.all_linked = p_.all_linked && p_.linked(from, to);
     p_.excludes.assign(devices, 0);
@@ -177,6 +176,12 @@ class Builder {
       for (int b = 0; b < p_.devices; ++b)
         if (a != b && share_a_core(machine_.devices[at(a)], machine_.devices[at(b)]))
           p_.excludes[at(a)] |= std::uint64_t{1} << b;
+  }
+
+  static void require_cache(std::string_view where, const CacheFigures& cache) {
+    if (cache.bytes < 0 || (cache.bytes > 0 && !(cache.gb_per_s > 0)))
+      fail(ErrorCode::invalid_argument, "place: ", where, " has a cache of ", cache.bytes, " bytes with ",
+           cache.gb_per_s, " GB/s; needed are at least 0 bytes and a rate above 0");
   }
 
   static bool share_a_core(const MachineDevice& a, const MachineDevice& b) {
@@ -193,6 +198,7 @@ class Builder {
       total += static_cast<double>(bytes);
     }
     for (const MachineDevice& device : machine_.devices) {
+      require_cache(device.name, device.cache);
       if (device.memory < 0)
         fail(ErrorCode::invalid_argument, "place: ", device.name, " has ", device.memory, " bytes of memory");
       p_.capacity.push_back(device.memory);
@@ -426,24 +432,15 @@ class Builder {
   }
 
   void fill_ranks() {
-    double latency = 0, per_byte = 0;
-    int links = 0;
-    for (int from = 0; from < p_.devices; ++from)
-      for (int to = 0; to < p_.devices; ++to)
-        if (from != to && p_.linked(from, to)) {
-          latency += p_.latency[p_.pair(from, to)];
-          per_byte += p_.per_byte[p_.pair(from, to)];
-          ++links;
-        }
     // Half the crossings of a graph on two devices stay at home; this is what plain HEFT assumes too.
-    if (links) latency /= links, per_byte /= links;
+    const MoveTime<double> crossing = mean_crossing(p_);
     p_.rank.assign(at(p_.nodes), 0);
     for (auto it = p_.topological.rbegin(); it != p_.topological.rend(); ++it) {
       double sum = 0, count = 0, most = 0;
       for (int d = 0; d < p_.devices; ++d)
         if (p_.may(*it, d)) sum += p_.us(*it, d), count += 1;
       for (const Neighbour& c : p_.consumers[*it])
-        most = std::max(most, latency + per_byte * static_cast<double>(c.bytes) + p_.rank[at(c.node)]);
+        most = std::max(most, crossing.microseconds(static_cast<double>(c.bytes)) + p_.rank[at(c.node)]);
       p_.rank[at(*it)] = sum / count + most;
     }
   }
@@ -472,6 +469,25 @@ class Builder {
 };
 
 }  // namespace
+
+MoveTime<double> mean_crossing(const Problem& problem) {
+  MoveTime<double> mean;
+  int links = 0;
+  for (int from = 0; from < problem.devices; ++from)
+    for (int to = 0; to < problem.devices; ++to) {
+      if (from == to || !problem.linked(from, to)) continue;
+      const MoveTime<double>& move = problem.moves[problem.pair(from, to)];
+      mean.latency_us += move.latency_us;
+      mean.us_per_byte += move.us_per_byte;
+      mean.cached_bytes += move.cached_bytes;
+      mean.more_per_byte += move.more_per_byte;
+      ++links;
+    }
+  if (links)
+    for (double* figure : {&mean.latency_us, &mean.us_per_byte, &mean.cached_bytes, &mean.more_per_byte})
+      *figure /= links;
+  return mean;
+}
 
 Problem make_problem(const PlaceGraph& graph, const Machine& machine, const Constraints& constraints) {
   return Builder(graph, machine, constraints).build();

@@ -41,15 +41,14 @@ struct Problem {
   std::vector<std::int64_t> capacity;      // [device]
   std::vector<char> limited;               // [device]: all outputs together do not fit it
   bool any_limited = false;
-  std::vector<double> latency,
-      per_byte;   // [from, to] in µs; 0 from a device to itself, kNever and 0 where there is no link
+  std::vector<MoveTime<double>> moves;  // [from, to]; 0 from a device to itself, a latency of kNever without a link
   bool all_linked = true;
-  std::vector<std::uint64_t> excludes;     // [device] mask of those it shares cores with, itself not among them
-  std::vector<std::int32_t> group;         // [node]: nodes of one group share a device
+  std::vector<std::uint64_t> excludes;  // [device] mask of those it shares cores with, itself not among them
+  std::vector<std::int32_t> group;  // [node]: nodes of one group share a device
   std::vector<std::vector<std::int32_t>> members;  // [group]
-  std::vector<std::int32_t> topological;   // inputs first; by id where free
-  std::vector<std::uint64_t> allowed;      // [node] mask of devices; links and groups already taken into account
-  std::vector<Refusal> refusal;            // [node, device]
+  std::vector<std::int32_t> topological;  // inputs first; by id where free
+  std::vector<std::uint64_t> allowed;  // [node] mask of devices; links and groups already taken into account
+  std::vector<Refusal> refusal;  // [node, device]
   std::vector<std::optional<ReasonCode>> gave_way;  // [node]: why a soft request was not met
   std::vector<double> tail;  // [node, device]: least time from its end there to the end of all after it
   std::vector<double> rank;  // [node]: upward rank, mean costs
@@ -61,9 +60,9 @@ struct Problem {
   std::size_t pair(int from, int to) const {
     return static_cast<std::size_t>(from) * static_cast<std::size_t>(devices) + static_cast<std::size_t>(to);
   }
-  bool linked(int from, int to) const { return latency[pair(from, to)] != kNever; }
+  bool linked(int from, int to) const { return moves[pair(from, to)].latency_us != kNever; }
   double crossing(int from, int to, std::int64_t bytes) const {
-    return latency[pair(from, to)] + static_cast<double>(bytes) * per_byte[pair(from, to)];
+    return moves[pair(from, to)].microseconds(static_cast<double>(bytes));
   }
   /// [node, device] in the flat arrays.
   std::size_t index(int node, int device) const { return pair(node, device); }
@@ -75,6 +74,9 @@ struct Problem {
     return most;
   }
 };
+
+/// What a crossing takes in the mean of all links.
+MoveTime<double> mean_crossing(const Problem& problem);
 
 /// Checks everything a caller may have got wrong; throws Error.
 Problem make_problem(const PlaceGraph& graph, const Machine& machine, const Constraints& constraints);

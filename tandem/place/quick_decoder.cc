@@ -25,8 +25,7 @@ QuickDecoder::QuickDecoder(const Problem& problem)
   needed_.resize(pairs);
   for (int to = 0; to < problem.devices; ++to)
     for (int from = 0; from < problem.devices; ++from) {
-      latency_to_.push_back(problem.latency[problem.pair(from, to)]);
-      per_byte_to_.push_back(problem.per_byte[problem.pair(from, to)]);
+      moves_to_.push_back(problem.moves[problem.pair(from, to)]);
     }
   position.resize(nodes);
   queues_.resize(pairs);
@@ -177,13 +176,13 @@ void QuickDecoder::look_around(std::int32_t node, std::span<double> ready, std::
     const std::size_t from = p_.pair(assignment[at(input.node)], 0);
     const double made = kept_.end[at(input.node)], bytes = static_cast<double>(input.bytes);
     for (std::size_t d = 0; d < devices; ++d)
-      ready[d] = std::max(ready[d], made + p_.latency[from + d] + bytes * p_.per_byte[from + d]);
+      ready[d] = std::max(ready[d], made + p_.moves[from + d].microseconds(bytes));
   }
   for (const Neighbour& c : p_.consumers[node]) {
     const std::size_t to = p_.pair(assignment[at(c.node)], 0);
     const double rest = rest_[at(c.node)], bytes = static_cast<double>(c.bytes);
     for (std::size_t d = 0; d < devices; ++d)
-      after[d] = std::max(after[d], rest + latency_to_[to + d] + bytes * per_byte_to_[to + d]);
+      after[d] = std::max(after[d], rest + moves_to_[to + d].microseconds(bytes));
   }
 }
 

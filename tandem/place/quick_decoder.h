@@ -93,7 +93,7 @@ class QuickDecoder {
   Assignment kept_assignment_;
   std::vector<std::int64_t> copy_bytes_;  // [node] what every consumer reads; -1: they differ
   std::vector<double> rest_;  // [node]
-  std::vector<double> latency_to_, per_byte_to_;  // [to, from]
+  std::vector<MoveTime<double>> moves_to_;  // [to, from]
   std::vector<double> needed_;  // [node, device]: time from when the value has to be there to the end
   std::vector<double> next_;  // devices, then links: time from the latest start of what comes next to the end
   std::vector<std::int32_t> queues_;  // [device, place]

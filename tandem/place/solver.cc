@@ -44,6 +44,9 @@ constexpr int kRounds = 6, kRoundsLater = 3;
 constexpr double kCrossingWeights[] = {0.02, 0.1, 0.3};
 constexpr std::int64_t kPartitionShare = 32;
 
+// What thorough means: the worst of the bench's graphs is then within 5 % of a minute of annealing.
+constexpr std::int64_t kThoroughTimes = 24;
+
 // Edges smaller than this share of all may be cut; how many devices are tried for all parts together.
 constexpr double kEdgeShares[] = {0.1, 0.3, 0.6};
 constexpr std::int64_t kPackingSteps = 5000;
@@ -184,17 +187,13 @@ class Solver {
 
   /// Whether what crosses takes longer than what computes, in the mean.
   bool crossings_are_dear() const {
-    double latency = 0, per_byte = 0, links = 0, bytes = 0, costs = 0, pairs = 0;
-    for (int from = 0; from < p_.devices; ++from)
-      for (int to = 0; to < p_.devices; ++to)
-        if (from != to && p_.linked(from, to))
-          latency += p_.latency[p_.pair(from, to)], per_byte += p_.per_byte[p_.pair(from, to)], links += 1;
-    for (const Neighbour& c : p_.consumers.list) bytes += static_cast<double>(c.bytes);
+    const MoveTime<double> crossing = mean_crossing(p_);
+    double crossings = 0, costs = 0, pairs = 0;
+    for (const Neighbour& c : p_.consumers.list) crossings += crossing.microseconds(static_cast<double>(c.bytes));
     for (int v = 0; v < p_.nodes; ++v)
       for (int d = 0; d < p_.devices; ++d)
         if (p_.may(v, d)) costs += p_.us(v, d), pairs += 1;
-    const auto edges = static_cast<double>(p_.consumers.list.size());
-    return (latency * edges + per_byte * bytes) * pairs > costs * links * edges;
+    return crossings * pairs > costs * static_cast<double>(p_.consumers.list.size());
   }
 
   /// Each from another of the best lists: where neighbours have to stay together, lists that go node by node all look
@@ -219,9 +218,10 @@ class Solver {
   std::int64_t local_work() const {
     if (effort_.local_work >= 0) return effort_.local_work;
     if (p_.nodes <= kExactNodes) return 10'000;
-    const std::int64_t nodes = p_.nodes;
-    return 235'000 + 1000 * std::clamp<std::int64_t>(100 - nodes, 0, 50) +
-           5000 * std::clamp<std::int64_t>(nodes - 100, 0, 150) + 200 * std::max<std::int64_t>(nodes - 250, 0);
+    const std::int64_t nodes = p_.nodes, times = effort_.thorough && nodes <= kNodesForRounds ? kThoroughTimes : 1;
+    return times *
+           (235'000 + 1000 * std::clamp<std::int64_t>(100 - nodes, 0, 50) +
+            5000 * std::clamp<std::int64_t>(nodes - 100, 0, 150) + 200 * std::max<std::int64_t>(nodes - 250, 0));
   }
 
   /// The best list as if there were memory enough: a search that has to make it fit ends elsewhere than one from lists

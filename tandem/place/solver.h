@@ -9,6 +9,7 @@ namespace tandem::placer {
 /// How much work the searches may do.
 struct Effort {
   std::int64_t local_work = -1;   // node placements of the local search; -1: by the size of the graph
+  bool thorough = false;          // and then many times that, in graphs of up to a thousand nodes
   std::int64_t exact_steps = -1;  // of the exact search; -1: by the size of the graph
 };
 

@@ -49,6 +49,17 @@ double best_us(Device& device, double budget_us, F body, Disturbance* seen = nul
   return best;
 }
 
+/// The rate of a device or link beyond its caches, from what few and many bytes take; where many take no longer each,
+/// it has one rate for all.
+template <class Mover>
+void note_cache(Mover& figures, double few, double few_us, double many, double many_us) {
+  constexpr double kSlower = 1.1;
+  const double beyond = (many - few) / (std::max(many_us - few_us, 1e-3) * 1e3);
+  if (beyond * kSlower >= figures.gb_per_s) return;
+  figures.cache = {static_cast<std::int64_t>(few), figures.gb_per_s};
+  figures.gb_per_s = beyond;
+}
+
 bool ran_on(const Tensor& tensor, const Device& device) { return explain(tensor).device == device.name().short_name(); }
 
 /// One device at a time; ops of this thread run there while it lives.
@@ -70,7 +81,7 @@ class Bench {
     say("launch");
     figures.launch_us = launch_us();
     say("memory bandwidth");
-    figures.gb_per_s = bandwidth(figures.launch_us);
+    bandwidth(figures);
     say("peak float32");
     peak(figures, DType::f32, 512);
     peak(figures, DType::f64, 384);
@@ -101,11 +112,19 @@ class Bench {
            kOps;
   }
 
-  double bandwidth(double launch_us) const {
-    constexpr std::int64_t kElements = 2 << 20;
-    const Tensor x = ones({kElements}), y = ones({kElements});
-    const double us = best_us(device_, budget_us_, [&] { add(x, y); }, &seen_);
-    return 3.0 * 4 * kElements / (std::max(us - launch_us, 0.5 * us) * 1e3);
+  /// Of what stays in the caches, and beyond. Devices too small for the latter are not filled for it.
+  void bandwidth(MachineDevice& figures) const {
+    constexpr std::int64_t kCached = 2 << 20, kBeyond = 8 << 20;  // elements of each operand
+    constexpr double kBytes = 3 * 4;                              // for each: two are read, one is written
+    const auto us = [&](std::int64_t elements) {
+      const Tensor x = ones({elements}), y = ones({elements});
+      const double whole = best_us(device_, budget_us_ / 2, [&] { add(x, y); }, &seen_);
+      return std::max(whole - figures.launch_us, 0.5 * whole);
+    };
+    const double cached_us = us(kCached);
+    figures.gb_per_s = kBytes * kCached / (cached_us * 1e3);
+    if (static_cast<double>(figures.memory) < 2 * kBytes * kBeyond) return;
+    note_cache(figures, kBytes * kCached, cached_us, kBytes * kBeyond, us(kBeyond));
   }
 
   /// A fast device needs more work to show what it can do.
@@ -152,7 +171,7 @@ class Bench {
 
 /// Both directions between the host and a device with a memory of its own.
 void measure_links(Device& host, Device& device, Machine& machine, double budget_us) {
-  constexpr std::int64_t kSmall = 16, kLarge = 1 << 20;
+  constexpr std::int64_t kSmall = 16, kCached = 1 << 20, kBeyond = 8 << 20;
   const std::string here = host.name().short_name(), there = device.name().short_name();
   const auto time = [&](std::int64_t elements, bool to_device) {
     double best = 1e30;
@@ -178,32 +197,52 @@ void measure_links(Device& host, Device& device, Machine& machine, double budget
     } while (++runs < 3 || now_us() < end);
     return best;
   };
+  constexpr double kShortUs = 1000;  // a link that takes longer for few bytes is slower than any memory
+  const std::size_t memory = device.properties().memory_bytes;
+  const bool roomy = memory == 0 || memory >= 4 * sizeof(float) * kBeyond;
   for (const bool to_device : {true, false}) {
-    const double small = time(kSmall, to_device), large = time(kLarge, to_device);
-    machine.links.push_back({.from = to_device ? here : there,
-                             .to = to_device ? there : here,
-                             .latency_us = small,
-                             .gb_per_s = 4.0 * kLarge / (std::max(large - small, 0.1 * large) * 1e3)});
+    const double small = time(kSmall, to_device), cached = time(kCached, to_device);
+    MachineLink link{.from = to_device ? here : there,
+                     .to = to_device ? there : here,
+                     .latency_us = small,
+                     .gb_per_s = 4.0 * kCached / (std::max(cached - small, 0.1 * cached) * 1e3)};
+    if (roomy && cached < kShortUs) note_cache(link, 4.0 * kCached, cached, 4.0 * kBeyond, time(kBeyond, to_device));
+    machine.links.push_back(std::move(link));
   }
+}
+
+constexpr double kNoTime = 1e6;  // GB/s
+
+/// Up to the host and down to another device; null: nothing to cross there.
+MachineLink one_after_the_other(const std::string& from, const std::string& to, const MachineLink* up,
+                                const MachineLink* down) {
+  MachineLink both{.from = from, .to = to};
+  double per_gb = 0, per_cached_gb = 0;
+  for (const MachineLink* link : {up, down}) {
+    if (!link) continue;
+    both.latency_us += link->latency_us;
+    per_gb += 1 / link->gb_per_s;
+    per_cached_gb += 1 / (link->cache.bytes > 0 ? link->cache.gb_per_s : link->gb_per_s);
+    both.cache.bytes = std::max(both.cache.bytes, link->cache.bytes);
+  }
+  both.gb_per_s = per_gb > 0 ? 1 / per_gb : kNoTime;
+  if (both.cache.bytes > 0) both.cache.gb_per_s = 1 / per_cached_gb;
+  return both;
 }
 
 /// Devices that share a memory pass values on for nothing; between two cards they go through the host.
 void derive_links(std::span<Device* const> devices, Machine& machine) {
-  constexpr double kNothing = 1e6;  // GB/s
   for (Device* from : devices)
     for (Device* to : devices) {
       const std::string a = from->name().short_name(), b = to->name().short_name();
       if (from == to || machine.link(a, b)) continue;
       if (&from->memory() == &to->memory()) {
-        machine.links.push_back({.from = a, .to = b, .latency_us = 0, .gb_per_s = kNothing});
+        machine.links.push_back({.from = a, .to = b, .latency_us = 0, .gb_per_s = kNoTime});
         continue;
       }
       const std::string host = devices[0]->name().short_name();
       const MachineLink *up = machine.link(a, host), *down = machine.link(host, b);
-      const double latency = (up ? up->latency_us : 0) + (down ? down->latency_us : 0);
-      const double per_gb = (up ? 1 / up->gb_per_s : 0) + (down ? 1 / down->gb_per_s : 0);
-      machine.links.push_back(
-          {.from = a, .to = b, .latency_us = latency, .gb_per_s = per_gb > 0 ? 1 / per_gb : kNothing});
+      machine.links.push_back(one_after_the_other(a, b, up, down));
     }
 }
 
@@ -331,7 +370,7 @@ std::vector<CalibrationCheck> check_calibration(std::span<Device* const> devices
 }
 
 std::filesystem::path machine_file(std::span<Device* const> devices) {
-  std::vector<std::string> parts{"2", text(Cores::process().threads()), links()};
+  std::vector<std::string> parts{"3", text(Cores::process().threads()), links()};
   for (Device* device : devices) {
     const DeviceProperties& p = device->properties();
     parts.push_back(

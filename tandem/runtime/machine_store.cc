@@ -14,10 +14,17 @@ namespace {
 
 constexpr std::int64_t kAgainSeconds = 60;
 
+/// A device or a link.
+template <class Mover>
+void take_better_rates(Mover& mover, const Mover& other) {
+  mover.gb_per_s = std::max(mover.gb_per_s, other.gb_per_s);
+  if (other.cache.gb_per_s > mover.cache.gb_per_s) mover.cache = other.cache;
+}
+
 void take_better(MachineDevice& device, const MachineDevice& other) {
   for (const auto& [dtype, gflops] : other.peak_gflops)
     device.peak_gflops[dtype] = std::max(device.peak_gflops[dtype], gflops);
-  device.gb_per_s = std::max(device.gb_per_s, other.gb_per_s);
+  take_better_rates(device, other);
   device.launch_us = std::min(device.launch_us, other.launch_us);
   device.step_us = std::min(device.step_us, other.step_us);
 }
@@ -64,7 +71,7 @@ Machine better_machine(const Machine& stored, Machine measured) {
   for (MachineLink& link : measured.links)
     if (const MachineLink* before = stored.link(link.from, link.to)) {
       link.latency_us = std::min(link.latency_us, before->latency_us);
-      link.gb_per_s = std::max(link.gb_per_s, before->gb_per_s);
+      take_better_rates(link, *before);
     }
   if (measured.same_figures(stored)) measured.measured = stored.measured;
   return measured;

@@ -47,6 +47,14 @@ def test_the_json_has_assignment_times_and_a_reason_for_every_node(tmp_path):
     assert answer["copies"] == [{"node": "b", "from": "/GPU:0", "to": "/CPU:0", "bytes": 12000, "start_us": 6, "finish_us": 17}]
 
 
+def test_a_quick_search_is_another_than_that_of_people_who_wait(tmp_path):
+    devices = ("/CPU:0", "/GPU:0")
+    nodes = [{"id": str(i), "cost_us": {device: 1 + (i * step) % 29 for device, step in zip(devices, (7, 11))}} for i in range(80)]
+    edges = [{"from": str(i * 5 % max(1, j)), "to": str(j), "bytes": 40000 * (1 + i % 3)} for j in range(1, 80) for i in (j, j + 3)]
+    answers = [json.loads(run(tmp_path, {"nodes": nodes, "edges": edges}, MACHINE, "--json", *words)[1]) for words in ((), ("--quick",))]
+    assert answers[0]["makespan_us"] < answers[1]["makespan_us"]
+
+
 def test_two_runs_print_the_same(tmp_path):
     assert run(tmp_path, GRAPH, MACHINE, "--json") == run(tmp_path, GRAPH, MACHINE, "--json")
 

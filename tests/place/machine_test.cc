@@ -1,6 +1,7 @@
 // Machine files, the cost model and the history.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 
@@ -41,6 +42,8 @@ TEST(Machine, EveryShippedFileIsReadAndNamesItsSources) {
 TEST(Machine, WhatIsWrittenIsReadBackTheSame) {
   Machine machine = read_machine(kMachines + "/a100.json");
   machine.devices[0].cores = {0, 1, 2};
+  machine.devices[0].cache = {.bytes = 1 << 25, .gb_per_s = 200};
+  machine.links[0].cache = {.bytes = 1 << 22, .gb_per_s = 50};
   machine.measured.add({"matmul", DType::f32, 20, "/GPU:0"}, 10, 13);
   EXPECT_EQ(parse_machine(to_json(machine), "again"), machine);
 }
@@ -57,6 +60,8 @@ TEST(Machine, AMistakeInAFileIsNamedWithItsLineAndPlace) {
   EXPECT_EQ(complaint("{\"devices\": [{\"name\": \"/CPU:0\"}],\n\n\"links\": [{\"from\": \"/CPU:0\", \"to\": "
                       "\"/TPU:0\", \"gb_per_s\": 1}]}"),
             "E0502 m.json:3: links[0].to: there is no device /TPU:0; the machine has /CPU:0");
+  EXPECT_EQ(complaint(start + "{\"name\": \"/GPU:0\", \"cache\": {\"bytes\": 0, \"gb_per_s\": 1}}]}"),
+            "E0502 m.json:4: devices[1].cache.bytes: needs a whole number of at least 1, got 0");
   EXPECT_EQ(complaint("{}"), "E0502 m.json:1: the file: \"devices\" is missing");
   EXPECT_EQ(complaint("[]"), "E0502 m.json:1: the file: needs an object, got array");
 }
@@ -146,6 +151,17 @@ TEST(CostModel, ACostIsTheLaunchAndTheLargestOfComputingMovingAndWaiting) {
   EXPECT_DOUBLE_EQ(predict({}, kDevice).total(), 5);
 }
 
+TEST(CostModel, WhatFitsACacheMovesFasterThanTheRest) {
+  MachineDevice device = kDevice;
+  device.cache = {.bytes = 10'000'000, .gb_per_s = 500};
+  EXPECT_DOUBLE_EQ(predict({.bytes = 1e6}, device).compute, 2);
+  EXPECT_DOUBLE_EQ(predict({.bytes = 1e7}, device).compute, 20);
+  EXPECT_DOUBLE_EQ(predict({.bytes = 5e7}, device).compute, 20 + 400);
+  const MachineLink link{"/CPU:0", "/GPU:0", 10, 20, {.bytes = 1'000'000, .gb_per_s = 100}};
+  EXPECT_DOUBLE_EQ(link.microseconds(1'000'000), 10 + 10);
+  EXPECT_DOUBLE_EQ(link.microseconds(3'000'000), 10 + 10 + 100);
+}
+
 TEST(CostModel, ADtypeHasItsOwnRateAndAMissingOneThatOfFloat32) {
   EXPECT_DOUBLE_EQ(predict({.dtype = DType::f64, .flops = 1e7}, kDevice).compute, 1000);
   EXPECT_DOUBLE_EQ(predict({.dtype = DType::i32, .flops = 1e9}, kDevice).compute, 1000);
@@ -164,9 +180,30 @@ TEST(CostModel, TheHistoryCountsMoreWithEverySample) {
     before = now;
   }
   EXPECT_NEAR(before, 2 * model, 0.1 * model);  // within 15 % after 50 runs
-  OpWork other = work;
-  other.flops *= 16;  // another bucket
-  EXPECT_DOUBLE_EQ(predict(other, kDevice, history).total(), predict(other, kDevice).total());
+  for (const OpWork& other : {OpWork{.op = "add", .flops = 1e9, .bytes = 1e6},
+                              OpWork{.op = "matmul", .dtype = DType::f64, .flops = 1e9, .bytes = 1e6}})
+    EXPECT_DOUBLE_EQ(predict(other, kDevice, history).total(), predict(other, kDevice).total());
+}
+
+TEST(CostModel, SizesThatWereNotMeasuredAreReckonedFromTheirNeighbours) {
+  const auto ratio = [](double flops, const CostHistory& history) {
+    const OpWork work{.op = "matmul", .flops = flops};
+    return predict(work, kDevice, history).total() / predict(work, kDevice).total();
+  };
+  CostHistory history;
+  history.set({"matmul", DType::f32, 20, "/GPU:0"}, {.ratio = 4, .samples = 64});
+  history.set({"matmul", DType::f32, 28, "/GPU:0"}, {.ratio = 1, .samples = 64});
+  history.set({"matmul", DType::f32, 24, "/CPU:0"}, {.ratio = 100, .samples = 64});
+  EXPECT_NEAR(ratio(0x1p19, history), 4, 0.1);
+  double before = 4.1;
+  for (const double bucket : {20, 22, 23, 25, 27}) {  // from one neighbour's to the other's
+    const double now = ratio(std::exp2(bucket), history);
+    EXPECT_LT(now, before) << bucket;
+    EXPECT_GT(now, 0.99) << bucket;
+    before = now;
+  }
+  EXPECT_NEAR(ratio(0x1p23, history), 2, 0.4) << "halfway";
+  EXPECT_NEAR(ratio(0x1p9, history), 1, 0.2) << "too far off to tell";
 }
 
 TEST(CostModel, AMachineThatChangedIsLearntAgain) {

@@ -164,6 +164,23 @@ TEST(PlaceQuality, GraphsOfFiftyToTwoHundredNodesAreAsCloseToTheBoundAsTheyHaveB
   EXPECT_LE(sum / kGraphs, 1.313);
 }
 
+TEST(PlaceQuality, AThoroughSearchFindsShorterPlansThanAQuickOne) {
+  double sum = 0;
+  constexpr unsigned kGraphs = 12;
+  for (unsigned seed = 0; seed < kGraphs; ++seed) {
+    const PlaceInput input = random_input({.nodes = 60 + static_cast<int>(seed) * 10,
+                                           .devices = 2 + static_cast<int>(seed % 3),
+                                           .seed = seed,
+                                           .crossing = kCrossings[seed % 4]});
+    const Schedule thorough = place(input.graph, input.machine, {.thorough = true});
+    EXPECT_TRUE(validate(thorough, input.graph, input.machine).empty()) << seed;
+    const double ratio = thorough.makespan_us / placed(input);
+    EXPECT_LE(ratio, 1.01) << seed;
+    sum += ratio;
+  }
+  EXPECT_LE(sum / kGraphs, 0.99);
+}
+
 TEST(PlaceQuality, APlanDoesNotDependOnTheNumberOfThreads) {
   const int before = Cores::process().threads();
   for (unsigned seed = 0; seed < 6; ++seed) {
