@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace tandem {
 namespace {
@@ -252,21 +253,29 @@ bool PlanChooser::consider(const StepCost& now, double now_s) {
   return true;
 }
 
+void PlanChooser::doubt() {
+  for (Plan& plan : plans_) plan.doubtful = plan.measured;
+}
+
 bool PlanChooser::recheck(const StepCost& now, double now_s) {
-  for (std::size_t p = 0; p < plans_.size(); ++p) {
-    Plan& plan = plans_[p];
-    if (p == running_ || !plan.measured || now_s - plan.measured_at < plan.recheck_s) continue;
-    if (expected_us(p) > kHopeless * now.us || !may_move(now_s) || !moved_at_.empty()) continue;
-    plan.recheck_s *= 1.5 + 0.5 * draw_patience();
-    plan.measured = false;  // what it took long ago no longer counts
-    home_ = running_;
-    home_why_ = why_;
-    round_ = tuning_.rounds;  // its own steps are known well
-    moved_at_.insert(moved_at_.end(), 2, now_s);  // there and back
-    switch_to(p, Mode::trial, Why::trial);
-    return true;
-  }
-  return false;
+  const auto due = [&](std::size_t p) {
+    const Plan& plan = plans_[p];
+    return p != running_ && plan.measured && (plan.doubtful || now_s - plan.measured_at >= plan.recheck_s) &&
+           expected_us(p) <= kHopeless * now.us;
+  };
+  std::size_t best = running_;
+  for (std::size_t p = 0; p < plans_.size(); ++p)
+    if (due(p) && (best == running_ || expected_us(p) < expected_us(best))) best = p;
+  if (best == running_ || !may_move(now_s) || !moved_at_.empty()) return false;
+  Plan& plan = plans_[best];
+  if (!std::exchange(plan.doubtful, false)) plan.recheck_s *= 1.5 + 0.5 * draw_patience();
+  plan.measured = false;  // what it took then no longer counts
+  home_ = running_;
+  home_why_ = why_;
+  round_ = tuning_.rounds;  // its own steps are known well
+  moved_at_.insert(moved_at_.end(), 2, now_s);  // there and back
+  switch_to(best, Mode::trial, Why::trial);
+  return true;
 }
 
 bool PlanChooser::may_move(double now_s) {

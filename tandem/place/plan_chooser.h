@@ -58,6 +58,9 @@ class PlanChooser {
   /// Would a probe of the device tell something?
   bool wants_probe(std::size_t device) const;
 
+  /// Plans were compared while others had the cores, and these have gone: what was found is measured again.
+  void doubt();
+
   /// Measured / expected, of the device: above 1 when others use it too, below when it has become faster.
   double contention(std::size_t device) const { return factor_[device].value; }
   /// What a step of a plan should take now, by all that is known.
@@ -72,7 +75,7 @@ class PlanChooser {
     StepCost predicted;
     StepCost quiet;  // with its devices free, as measured
     std::vector<StepCost> rounds;  // what it took when it was tried
-    bool measured = false;
+    bool measured = false, doubtful = false;
     double measured_at = 0, blocked_until = 0, retry_s = 0, recheck_s = 0;
   };
   struct Factor {

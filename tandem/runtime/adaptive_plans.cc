@@ -244,6 +244,7 @@ void AdaptivePlans::run(std::span<const TensorRef> arguments, std::span<Tensor> 
   if (!timing_) look(begin);
   const std::shared_ptr<const Plan> plan = plan_of_running();
   const bool comparing = !complete_ || (ways_.size() > 1 && !chooser_.settled());
+  if (ways_.size() > 1 && trial_watch_.quiet_again(comparing, begin)) chooser_.doubt();
   sampler_.begin(begin);
   const bool timed = !timing_ && !timer_.under_way() && !probed_ && sampler_.take(begin, comparing);
   if (timed) {

@@ -11,6 +11,7 @@
 #include "tandem/runtime/device_probe.h"
 #include "tandem/runtime/step_sampler.h"
 #include "tandem/runtime/step_timer.h"
+#include "tandem/runtime/trial_watch.h"
 
 namespace tandem {
 
@@ -82,6 +83,7 @@ class AdaptivePlans {
   std::optional<std::size_t> probed_;  // a device that is being probed
   ProbeRun probe_;
   StepSampler sampler_;
+  TrialWatch trial_watch_;
   double next_probe_s_ = 0;
 };
 

@@ -284,6 +284,34 @@ TEST(PlanChooser, OnAMixedPlanTheDeviceThatIsSlowedIsFound) {
   EXPECT_NEAR(world.chooser.contention(kCpu), 1, 0.1);
 }
 
+TEST(PlanChooser, WhatWasComparedBesideOthersIsComparedAgainWhenTheyHaveGone) {
+  World world;
+  const auto both = world.split(12);
+  const auto cpu = world.plan(20, 0);
+  world.slow[kGpu] = 2.5;  // all the time
+  world.settle();
+  world.run(60);
+  EXPECT_EQ(world.chooser.running(), cpu);
+  world.slow[kGpu] = 1;
+  world.chooser.doubt();
+  const int before = world.switches;
+  world.run(200);
+  EXPECT_EQ(world.chooser.running(), both);
+  EXPECT_EQ(world.switches - before, 1);
+}
+
+TEST(PlanChooser, DoubtMovesNothingForGoodWhereTheTrialsWereRight) {
+  World world;
+  const auto gpu = world.plan(0, 20);
+  world.plan(26, 0);
+  world.settle();
+  const int before = world.switches;
+  world.chooser.doubt();
+  world.run(2000);
+  EXPECT_EQ(world.chooser.running(), gpu);
+  EXPECT_EQ(world.switches - before, 2) << "there and back";
+}
+
 TEST(PlanChooser, TwoProgramsOnOneDevicePartAndStayApart) {
   World a(1), b(2);
   for (World* world : {&a, &b}) {
