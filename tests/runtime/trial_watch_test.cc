@@ -26,7 +26,10 @@ TEST(TrialWatch, TrialsBesideOthersAreDoubtedOnceTheseHaveGone) {
 }
 
 TEST(TrialWatch, WhereNothingIsComparedNobodyLooks) {
-  TrialWatch watch([]() -> double { ADD_FAILURE(); return 1; });
+  TrialWatch watch([]() -> double {
+    ADD_FAILURE();
+    return 1;
+  });
   for (double now = 0; now < 20; ++now) EXPECT_FALSE(watch.quiet_again(false, now));
 }
 

@@ -171,6 +171,15 @@ bool may_be_broadcast(const KernelCall& call) {
   return false;
 }
 
+/// An input [1, 1] beside [1, n] is most likely one number for each row, as reductions leave it that keep their axis:
+/// with more rows it is broadcast.
+bool has_number_of_a_row(const KernelCall& call) {
+  const Shape& shape = call.outputs[0].shape();
+  return shape.rank() > 1 && shape.elements() != 1 && std::ranges::any_of(call.inputs, [&](const Operand& input) {
+           return input.shape().rank() == shape.rank() && input.shape().elements() == 1;
+         });
+}
+
 class LoopKernel final : public PreparedKernel, public JoinableKernel {
  public:
   explicit LoopKernel(const KernelCall& call)
@@ -187,7 +196,7 @@ class LoopKernel final : public PreparedKernel, public JoinableKernel {
     const std::string source = inputs ? flat_source(program, *inputs, width) : "";
     if (!inputs || (may_be_broadcast(call) && !context_.knows(source, denormals))) {
       const std::string general = blocks_source(program, context_.traits().cpu_type, width);
-      if (!inputs || context_.knows(general, denormals)) {
+      if (!inputs || has_number_of_a_row(call) || context_.knows(general, denormals)) {
         blocks_ = make_blocks(axes, context_, work_);
         kernel_ = context_.kernel(general, "blocks", denormals);
         return;
