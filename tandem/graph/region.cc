@@ -282,13 +282,16 @@ bool Region::serves_product(std::int32_t at) const {
   const TensorSpec& spec = product.outputs[0];
   if (!is_floating(spec.dtype()) || spec != node(root()).outputs[0]) return false;
   const Shape& domain = spec.shape();
+  const std::int64_t rows = domain.rank() > 1 && domain[-1] > 0 ? domain.elements() / domain[-1] : 0;
   for (GraphValue value : outside_) {
     if (value.node == at || graph_->node(value).op == &fill_op) continue;
     // The product is most of the work: it does not wait for another device.
     if (comes_from_elsewhere(*graph_, value, product.requested)) return false;
     const Shape& other = graph_->spec(through_broadcast(*graph_, value)).shape();
     const bool is_vector = other.rank() > 0 && other[-1] == domain[-1] && other.elements() == domain[-1];
-    if (other.elements() != 1 && !is_vector && other.elements() != domain.elements()) return false;
+    // With one row [1, 1] is most likely a number for each: with more it could not be taken along.
+    const bool of_row = rows == 1 && other.rank() == domain.rank() && other != domain;
+    if (other.elements() == 1 ? of_row : !is_vector && other.elements() != domain.elements()) return false;
   }
   return true;
 }

@@ -34,6 +34,17 @@ model = keras.Model(x, y)
 model.compile("sgd", "mse")
 data = lambda rows: (normal(rows, 10, 16), normal(rows, 4))
 """,
+    "a number for each row": """
+class Normalized(layers.Layer):
+    def call(self, x):
+        centred = x - tf.reduce_mean(x, axis=1, keepdims=True)
+        scaled = centred * tf.math.rsqrt(tf.reduce_mean(centred * centred, 1, keepdims=True) + 1e-5)
+        return tf.concat([x / tf.sqrt(tf.reduce_sum(x * x, axis=-1, keepdims=True) + 1e-6), scaled, tf.nn.l2_normalize(x, 1)], 1)
+model = keras.Sequential([keras.Input((12,)), Normalized(), layers.Dense(8, kernel_regularizer="l2", activation="silu"), layers.BatchNormalization(),
+                          layers.PReLU(), layers.Dense(1, activation="sigmoid")])
+model.compile(keras.optimizers.RMSprop(clipnorm=1.0), "binary_crossentropy", metrics=["accuracy", "AUC"])
+data = lambda rows: (normal(rows, 12), rng.integers(0, 2, (rows, 1)).astype("f4"))
+""",
     "ops": """
 class Ops:
     def train_on_batch(self, x, y):

@@ -194,9 +194,10 @@ class LoopKernel final : public PreparedKernel, public JoinableKernel {
     const int width = loop_width(context_, program);
     const std::optional<std::vector<FlatInput>> inputs = flat_inputs(call, axes);
     const std::string source = inputs ? flat_source(program, *inputs, width) : "";
-    if (!inputs || (may_be_broadcast(call) && !context_.knows(source, denormals))) {
+    const bool of_rows = has_number_of_a_row(call);
+    if (!inputs || of_rows || (may_be_broadcast(call) && !context_.knows(source, denormals))) {
       const std::string general = blocks_source(program, context_.traits().cpu_type, width);
-      if (!inputs || has_number_of_a_row(call) || context_.knows(general, denormals)) {
+      if (!inputs || of_rows || context_.knows(general, denormals)) {
         blocks_ = make_blocks(axes, context_, work_);
         kernel_ = context_.kernel(general, "blocks", denormals);
         return;

@@ -253,7 +253,8 @@ struct Span {
   std::int64_t repeat = 1, period = 1;
   bool dense = false;
 
-  Span(const Shape& operand, const Shape& domain) : dense(operand.elements() == domain.elements()) {
+  // By their shapes, not by the number of their elements: one row should have the text of many.
+  Span(const Shape& operand, const Shape& domain) : dense(operand == domain) {
     bool inside = false;  // behind an axis along which it is not repeated
     for (int d = domain.rank() - 1; d >= 0; --d) {
       const int own = d - (domain.rank() - operand.rank());
