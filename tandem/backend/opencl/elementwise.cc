@@ -162,13 +162,25 @@ std::optional<std::vector<FlatInput>> flat_inputs(const KernelCall& call, const 
   return inputs;
 }
 
-/// May an input that is as large as the result be broadcast when there are more rows? Then a program that broadcasts
-/// does as well.
+/// May an input that is as large as the result be broadcast when there are more rows? Then a program that has read one
+/// row beside many does as well.
 bool may_be_broadcast(const KernelCall& call) {
   const Shape& shape = call.outputs[0].shape();
   for (int i = 0; i < shape.rank(); ++i)
     if (shape[i] == 1) return true;
   return false;
+}
+
+/// Is an input [1, n] read for each row of [rows, n]? With one row it looks as if it had as many.
+bool repeats_a_row(const KernelCall& call) {
+  const Shape& shape = call.outputs[0].shape();
+  return std::ranges::any_of(call.inputs, [&](const Operand& input) {
+    const Shape& own = input.shape();
+    if (own.rank() != shape.rank() || own == shape || own.elements() == 1) return false;
+    for (int i = 0; i < shape.rank(); ++i)
+      if (own[i] != shape[i]) return i + 1 < shape.rank();  // 1, and not the last axis
+    return false;
+  });
 }
 
 /// An input [1, 1] beside [1, n] is most likely one number for each row, as reductions leave it that keep their axis:
@@ -197,9 +209,10 @@ class LoopKernel final : public PreparedKernel, public JoinableKernel {
     const bool of_rows = has_number_of_a_row(call);
     if (!inputs || of_rows || (may_be_broadcast(call) && !context_.knows(source, denormals))) {
       const std::string general = blocks_source(program, context_.traits().cpu_type, width);
-      if (!inputs || of_rows || context_.knows(general, denormals)) {
+      if (!inputs || of_rows || context_.repeats_rows(general, denormals)) {
         blocks_ = make_blocks(axes, context_, work_);
         kernel_ = context_.kernel(general, "blocks", denormals);
+        if (repeats_a_row(call)) kernel_.program->repeats_rows = true;
         return;
       }
     }
