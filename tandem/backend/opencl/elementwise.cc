@@ -174,13 +174,12 @@ bool may_be_broadcast(const KernelCall& call) {
 /// Is an input [1, n] read for each row of [rows, n]? With one row it looks as if it had as many.
 bool repeats_a_row(const KernelCall& call) {
   const Shape& shape = call.outputs[0].shape();
-  return std::ranges::any_of(call.inputs, [&](const Operand& input) {
+  const auto is_a_row = [&](const Operand& input) {
     const Shape& own = input.shape();
-    if (own.rank() != shape.rank() || own == shape || own.elements() == 1) return false;
-    for (int i = 0; i < shape.rank(); ++i)
-      if (own[i] != shape[i]) return i + 1 < shape.rank();  // 1, and not the last axis
-    return false;
-  });
+    return own.rank() > 1 && own.rank() == shape.rank() && own[0] == 1 && shape[0] != 1 && own.elements() > 1 &&
+           std::equal(own.begin() + 1, own.end(), shape.begin() + 1);
+  };
+  return std::ranges::any_of(call.inputs, is_a_row);
 }
 
 /// An input [1, 1] beside [1, n] is most likely one number for each row, as reductions leave it that keep their axis:
