@@ -252,15 +252,35 @@ void Region::add(std::int32_t at) {
   }
 }
 
+/// Made of variables and constants alone: its size does not follow the batch's.
+static bool is_fixed(const Graph& graph, GraphValue value) {
+  while (graph.node(value).op->view) value = graph.node(value).inputs[static_cast<std::size_t>(value.output)];
+  return is_source(graph.node(value)) && graph.node(value).op != &parameter_op;
+}
+
+/// The shape with two rows in place of one.
+static Shape with_more_rows(const Shape& shape) {
+  std::vector<std::int64_t> sizes(shape.begin(), shape.end());
+  sizes[0] = 2;
+  return Shape(std::span<const std::int64_t>(sizes));
+}
+
 bool Region::can_be_reduced() const {
   const Node& last = node(reduction_);
   const Shape& domain = graph_->spec(last.inputs[0]).shape();
   const AxisSet axes = reduced_axes(last.op->name, AttrView(*last.op, last.attrs).ints("axis"), domain.rank());
   if (domain.elements() == 0 || !is_one_group(domain, axes)) return false;
   std::vector<Shape> operands;
-  for (GraphValue value : outside_)
-    if (const GraphValue source = through_broadcast(*graph_, value); graph_->node(value).op != &fill_op)
-      operands.push_back(graph_->spec(source).shape());
+  for (GraphValue value : outside_) {
+    const GraphValue source = through_broadcast(*graph_, value);
+    if (graph_->node(value).op == &fill_op) continue;
+    const Shape& operand = graph_->spec(source).shape();
+    operands.push_back(operand);
+    // One row is fused as more would be: else it would have a kernel of its own.
+    if (domain.rank() > 0 && domain[0] == 1 && operand.rank() == domain.rank() && !is_fixed(*graph_, source) &&
+        !is_one_run(with_more_rows(operand), with_more_rows(domain)))
+      return false;
+  }
   if (operands.empty()) return false;
   for (const Shape& operand : operands)
     if (!is_one_run(operand, domain)) return false;

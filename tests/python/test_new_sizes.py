@@ -40,10 +40,19 @@ class Normalized(layers.Layer):
         centred = x - tf.reduce_mean(x, axis=1, keepdims=True)
         scaled = centred * tf.math.rsqrt(tf.reduce_mean(centred * centred, 1, keepdims=True) + 1e-5)
         return tf.concat([x / tf.sqrt(tf.reduce_sum(x * x, axis=-1, keepdims=True) + 1e-6), scaled, tf.nn.l2_normalize(x, 1)], 1)
-model = keras.Sequential([keras.Input((12,)), Normalized(), layers.Dense(8, kernel_regularizer="l2", activation="silu"), layers.BatchNormalization(),
-                          layers.PReLU(), layers.Dense(1, activation="sigmoid")])
+x = keras.Input((12,))
+y = layers.UnitNormalization()(layers.Dense(16)(Normalized()(x)))
+z = layers.Dense(16, activation="tanh")(x)
+z = layers.BatchNormalization()(layers.Dense(8, kernel_regularizer="l2", activation="silu")(layers.Concatenate()([y, z, y * z])))
+model = keras.Model(x, layers.Dense(1, activation="sigmoid")(layers.PReLU()(z)))
 model.compile(keras.optimizers.RMSprop(clipnorm=1.0), "binary_crossentropy", metrics=["accuracy", "AUC"])
 data = lambda rows: (normal(rows, 12), rng.integers(0, 2, (rows, 1)).astype("f4"))
+""",
+    "groups": """
+model = keras.Sequential([keras.Input((8, 8, 2)), layers.Conv2DTranspose(4, 3, strides=2, padding="same"), layers.DepthwiseConv2D(3),
+                          layers.GroupNormalization(2), layers.GlobalAveragePooling2D(), layers.Dense(2)])
+model.compile("nadam", "cosine_similarity")
+data = lambda rows: (normal(rows, 8, 8, 2), normal(rows, 2))
 """,
     "ops": """
 class Ops:

@@ -120,6 +120,13 @@ bool Context::knows(const std::string& source, Denormals denormals) {
   return programs_.contains(key);
 }
 
+bool Context::repeats_rows(const std::string& source, Denormals denormals) {
+  const std::string key = names_of(source, denormals).key;
+  std::lock_guard building(build_mutex_);
+  const auto found = programs_.find(key);
+  return found != programs_.end() && found->second->repeats_rows;
+}
+
 void Context::warm(const KernelFunction& function, const std::function<void(Launch&)>& arguments) {
   {
     std::lock_guard lock(mutex_);

@@ -33,6 +33,7 @@ struct BuiltProgram {
   std::string key;
   bool saved = false;     // it came from the disk
   bool launched = false;  // and so is saved, or about to be
+  std::atomic<bool> repeats_rows = false;  // a loop that has read one row beside many
   std::set<cl_kernel> warmed;
   std::unordered_map<std::string, KernelHandle> kernels;
 };
@@ -65,6 +66,8 @@ class Context {
 
   /// Has it been built, or loaded, in this process?
   bool knows(const std::string& source, Denormals denormals = Denormals::kept);
+  /// Has a loop of it read one row beside many?
+  bool repeats_rows(const std::string& source, Denormals denormals = Denormals::kept);
   /// Drivers of CPU-type devices finish compiling a kernel at its first launch. For one that another size may need:
   /// `arguments` gives it some with which it does nothing, so that nobody waits for the compiler then.
   void warm(const KernelFunction& function, const std::function<void(Launch&)>& arguments);

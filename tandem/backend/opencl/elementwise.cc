@@ -162,13 +162,24 @@ std::optional<std::vector<FlatInput>> flat_inputs(const KernelCall& call, const 
   return inputs;
 }
 
-/// May an input that is as large as the result be broadcast when there are more rows? Then a program that broadcasts
-/// does as well.
+/// May an input that is as large as the result be broadcast when there are more rows? Then a program that has read one
+/// row beside many does as well.
 bool may_be_broadcast(const KernelCall& call) {
   const Shape& shape = call.outputs[0].shape();
   for (int i = 0; i < shape.rank(); ++i)
     if (shape[i] == 1) return true;
   return false;
+}
+
+/// Is an input [1, n] read for each row of [rows, n]? With one row it looks as if it had as many.
+bool repeats_a_row(const KernelCall& call) {
+  const Shape& shape = call.outputs[0].shape();
+  const auto is_a_row = [&](const Operand& input) {
+    const Shape& own = input.shape();
+    return own.rank() > 1 && own.rank() == shape.rank() && own[0] == 1 && shape[0] != 1 && own.elements() > 1 &&
+           std::equal(own.begin() + 1, own.end(), shape.begin() + 1);
+  };
+  return std::ranges::any_of(call.inputs, is_a_row);
 }
 
 /// An input [1, 1] beside [1, n] is most likely one number for each row, as reductions leave it that keep their axis:
@@ -197,9 +208,10 @@ class LoopKernel final : public PreparedKernel, public JoinableKernel {
     const bool of_rows = has_number_of_a_row(call);
     if (!inputs || of_rows || (may_be_broadcast(call) && !context_.knows(source, denormals))) {
       const std::string general = blocks_source(program, context_.traits().cpu_type, width);
-      if (!inputs || of_rows || context_.knows(general, denormals)) {
+      if (!inputs || of_rows || context_.repeats_rows(general, denormals)) {
         blocks_ = make_blocks(axes, context_, work_);
         kernel_ = context_.kernel(general, "blocks", denormals);
+        if (repeats_a_row(call)) kernel_.program->repeats_rows = true;
         return;
       }
     }
