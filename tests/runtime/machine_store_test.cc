@@ -73,12 +73,15 @@ TEST(MachineStore, OfTwoThatAreDoubtedTheBetterOfEachFigureCounts) {
   stored.devices[0].launch_us = 0.1;
   stored.links[0].latency_us = 4;
   now.devices[1].gb_per_s = 1;
+  stored.links[0].cache = {.bytes = 1 << 22, .gb_per_s = 60};
+  now.links[0].cache = {.bytes = 1 << 22, .gb_per_s = 50};
   stored.measured.set({"add", DType::f32, 20, "/CPU:0"}, {.ratio = 2, .samples = 3});
   const Machine kept = better_machine(stored, now);
   EXPECT_EQ(kept.devices[0].launch_us, 0.1);
   EXPECT_EQ(kept.devices[1].gb_per_s, 20);
   EXPECT_EQ(kept.devices[1].gflops(DType::f32), 150);
   EXPECT_EQ(kept.links[0].latency_us, 4);
+  EXPECT_EQ(kept.links[0].cache.gb_per_s, 60);
   EXPECT_EQ(kept.doubt->unix_s, 2000);
   EXPECT_TRUE(kept.measured.entries().empty()) << "it was relative to other figures";
 }
