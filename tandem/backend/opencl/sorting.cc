@@ -287,8 +287,50 @@ Prepared prepare_pick(const KernelCall& call) {
   });
 }
 
+/// The kernels that sort by digits: rows whole, or long ones in parts. Another number of rows may ask for the other
+/// way, so both are compiled for long rows.
+struct DigitKernels {
+  KernelFunction rows, count, start, place, take;
+
+  DigitKernels(const KernelCall& call, Context& context) {
+    const std::string source = item_source(call.dtype(), kDigits);
+    rows = context.kernel(source, "sort_rows");
+    count = context.kernel(source, "count_digits");
+    start = context.kernel(source, "start_digits");
+    place = context.kernel(source, "place_digits");
+    take = context.kernel(source, "take_items");
+  }
+
+  static Launch& no_rows(Launch& launch) { return launch.value(std::int64_t{0}).value(std::int64_t{1}); }
+  void warm_rows(Context& context) const {
+    context.warm(rows, [&](Launch& launch) {
+      for (int i = 0; i < 4; ++i) launch.buffer(&context.error_words());
+      no_rows(launch).value(std::int64_t{1}).value<cl_int>(0).value<cl_int>(0).value<cl_int>(0).value(std::int64_t{1});
+    });
+  }
+  void warm_parts(Context& context) const {
+    const auto buffers = [&](Launch& launch, int times) -> Launch& {
+      for (int i = 0; i < times; ++i) launch.buffer(&context.error_words());
+      return launch;
+    };
+    context.warm(count, [&](Launch& launch) {
+      no_rows(buffers(launch, 3)).value(std::int64_t{1}).value<cl_int>(0).value<cl_int>(0);
+    });
+    context.warm(start, [&](Launch& launch) { no_rows(buffers(launch, 1)); });
+    context.warm(place, [&](Launch& launch) { no_rows(buffers(launch, 3)).value(std::int64_t{1}).value<cl_int>(0); });
+    context.warm(take, [&](Launch& launch) {
+      no_rows(buffers(launch, 4)).value(std::int64_t{1}).value<cl_int>(0).value<cl_int>(0).value(std::int64_t{1});
+    });
+  }
+};
+
+/// Shorter rows are not shared out.
+constexpr std::int64_t kLongRow = 1 << 14;
+
 Prepared prepare_rows(const KernelCall& call, const SortPlan& plan) {
-  const KernelFunction kernel = plan.context->kernel(item_source(call.dtype(), kDigits), "sort_rows");
+  const DigitKernels kernels(call, *plan.context);
+  const KernelFunction kernel = kernels.rows;
+  if (plan.length >= kLongRow) kernels.warm_parts(*plan.context);
   const std::int64_t per_item = plan.context->elements_per_item(plan.rows, static_cast<double>(plan.length) * 20);
   return prepared([=](const KernelArgs& args) {
     if (plan.rows * plan.k == 0) return;
@@ -310,11 +352,9 @@ Prepared prepare_rows(const KernelCall& call, const SortPlan& plan) {
 
 /// Each digit's items go to their places part by part, so that those of a digit keep their order.
 Prepared prepare_parts(const KernelCall& call, const SortPlan& plan) {
-  const std::string source = item_source(call.dtype(), kDigits);
-  const KernelFunction count = plan.context->kernel(source, "count_digits"),
-                       start = plan.context->kernel(source, "start_digits"),
-                       place = plan.context->kernel(source, "place_digits"),
-                       take = plan.context->kernel(source, "take_items");
+  const DigitKernels kernels(call, *plan.context);
+  kernels.warm_rows(*plan.context);
+  const KernelFunction count = kernels.count, start = kernels.start, place = kernels.place, take = kernels.take;
   const std::int64_t parts = 2 * plan.context->traits().units;
   return prepared([=](const KernelArgs& args) {
     const Scratch first(plan.context->pool(), plan.bytes()), second(plan.context->pool(), plan.bytes());
@@ -350,7 +390,7 @@ Prepared prepare_parts(const KernelCall& call, const SortPlan& plan) {
 Prepared prepare_digits(const KernelCall& call) {
   const SortPlan plan(call);
   // Rows enough for all units, or too short to be shared.
-  const bool whole = plan.rows >= 4 * plan.context->traits().units || plan.length < 1 << 14;
+  const bool whole = plan.rows >= 4 * plan.context->traits().units || plan.length < kLongRow;
   return whole ? prepare_rows(call, plan) : prepare_parts(call, plan);
 }
 
