@@ -301,26 +301,28 @@ struct DigitKernels {
     take = context.kernel(source, "take_items");
   }
 
-  static Launch& no_rows(Launch& launch) { return launch.value(std::int64_t{0}).value(std::int64_t{1}); }
   void warm_rows(Context& context) const {
     context.warm(rows, [&](Launch& launch) {
-      for (int i = 0; i < 4; ++i) launch.buffer(&context.error_words());
-      no_rows(launch).value(std::int64_t{1}).value<cl_int>(0).value<cl_int>(0).value<cl_int>(0).value(std::int64_t{1});
+      nothing(context, launch, 4).value(std::int64_t{1}).value<cl_int>(0).value<cl_int>(0).value<cl_int>(0);
+      launch.value(std::int64_t{1});
     });
   }
   void warm_parts(Context& context) const {
-    const auto buffers = [&](Launch& launch, int times) -> Launch& {
-      for (int i = 0; i < times; ++i) launch.buffer(&context.error_words());
-      return launch;
-    };
     context.warm(count, [&](Launch& launch) {
-      no_rows(buffers(launch, 3)).value(std::int64_t{1}).value<cl_int>(0).value<cl_int>(0);
+      nothing(context, launch, 3).value(std::int64_t{1}).value<cl_int>(0).value<cl_int>(0);
     });
-    context.warm(start, [&](Launch& launch) { no_rows(buffers(launch, 1)); });
-    context.warm(place, [&](Launch& launch) { no_rows(buffers(launch, 3)).value(std::int64_t{1}).value<cl_int>(0); });
+    context.warm(start, [&](Launch& launch) { nothing(context, launch, 1); });
+    context.warm(place, [&](Launch& launch) { nothing(context, launch, 3).value(std::int64_t{1}).value<cl_int>(0); });
     context.warm(take, [&](Launch& launch) {
-      no_rows(buffers(launch, 4)).value(std::int64_t{1}).value<cl_int>(0).value<cl_int>(0).value(std::int64_t{1});
+      nothing(context, launch, 4).value(std::int64_t{1}).value<cl_int>(0).value<cl_int>(0).value(std::int64_t{1});
     });
+  }
+
+ private:
+  /// So many buffers, and no rows of one element.
+  static Launch& nothing(Context& context, Launch& launch, int buffers) {
+    for (int i = 0; i < buffers; ++i) launch.buffer(&context.error_words());
+    return launch.value(std::int64_t{0}).value(std::int64_t{1});
   }
 };
 
@@ -329,14 +331,13 @@ constexpr std::int64_t kLongRow = 1 << 14;
 
 Prepared prepare_rows(const KernelCall& call, const SortPlan& plan) {
   const DigitKernels kernels(call, *plan.context);
-  const KernelFunction kernel = kernels.rows;
   if (plan.length >= kLongRow) kernels.warm_parts(*plan.context);
   const std::int64_t per_item = plan.context->elements_per_item(plan.rows, static_cast<double>(plan.length) * 20);
   return prepared([=](const KernelArgs& args) {
     if (plan.rows * plan.k == 0) return;
     const std::int64_t items = blocks(plan.rows, per_item);
     const Scratch scratch(plan.context->pool(), static_cast<std::size_t>(items * 2 * plan.length) * plan.item_bytes);
-    Launch launch(*plan.context, kernel);
+    Launch launch(*plan.context, kernels.rows);
     launch.buffer(args.inputs[0]).buffer(scratch.get());
     plan.add_outputs(launch, args);
     launch.value(plan.rows)
@@ -354,14 +355,13 @@ Prepared prepare_rows(const KernelCall& call, const SortPlan& plan) {
 Prepared prepare_parts(const KernelCall& call, const SortPlan& plan) {
   const DigitKernels kernels(call, *plan.context);
   kernels.warm_rows(*plan.context);
-  const KernelFunction count = kernels.count, start = kernels.start, place = kernels.place, take = kernels.take;
   const std::int64_t parts = 2 * plan.context->traits().units;
   return prepared([=](const KernelArgs& args) {
     const Scratch first(plan.context->pool(), plan.bytes()), second(plan.context->pool(), plan.bytes());
     const Scratch counts(plan.context->pool(), static_cast<std::size_t>(plan.rows * 256 * parts) * sizeof(cl_uint));
     Buffer *from = first.get(), *to = second.get();
     for (cl_int shift = 0; shift < 8 * plan.digits; shift += 8) {
-      Launch(*plan.context, count)
+      Launch(*plan.context, kernels.count)
           .buffer(args.inputs[0])
           .buffer(from)
           .buffer(counts.get())
@@ -371,8 +371,8 @@ Prepared prepare_parts(const KernelCall& call, const SortPlan& plan) {
           .value(shift)
           .value<cl_int>(plan.descending)
           .run(plan.rows * parts);
-      Launch(*plan.context, start).buffer(counts.get()).value(plan.rows).value(parts).run(plan.rows);
-      Launch(*plan.context, place)
+      Launch(*plan.context, kernels.start).buffer(counts.get()).value(plan.rows).value(parts).run(plan.rows);
+      Launch(*plan.context, kernels.place)
           .buffer(static_cast<const void*>(from))
           .buffer(to)
           .buffer(static_cast<const void*>(counts.get()))
@@ -383,7 +383,7 @@ Prepared prepare_parts(const KernelCall& call, const SortPlan& plan) {
           .run(plan.rows * parts);
       std::swap(from, to);
     }
-    plan.take(take, args, from);
+    plan.take(kernels.take, args, from);
   });
 }
 
