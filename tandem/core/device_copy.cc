@@ -28,10 +28,38 @@ void append(DeviceCopy& copy) {
 
 bool ended(const Event& event) { return !event || event->done(); }
 
+/// Of a thread: does it hold the lock, and what has to wait until it does not. Without a destructor: tensors with
+/// static lifetime come after it.
+struct UnderLock {
+  using Tasks = std::vector<std::function<void()>>;
+  bool holds = false;
+  Tasks* tasks = nullptr;
+};
+thread_local UnderLock under_lock;
+
 }  // namespace
 
-std::mutex& Residency::mutex() {
-  static std::mutex& mutex = *new std::mutex;  // tensors with static lifetime use it after main has ended
+void ResidencyMutex::lock() {
+  mutex_.lock();
+  under_lock.holds = true;
+}
+
+void ResidencyMutex::unlock() {
+  under_lock.holds = false;
+  const std::unique_ptr<UnderLock::Tasks> tasks(std::exchange(under_lock.tasks, nullptr));
+  mutex_.unlock();
+  if (!tasks) return;
+  for (const auto& task : *tasks) task();
+}
+
+void ResidencyMutex::when_unlocked(std::function<void()> task) {
+  if (!under_lock.holds) return task();
+  if (!under_lock.tasks) under_lock.tasks = new UnderLock::Tasks;
+  under_lock.tasks->push_back(std::move(task));
+}
+
+ResidencyMutex& Residency::mutex() {
+  static ResidencyMutex& mutex = *new ResidencyMutex;  // tensors with static lifetime use it after main has ended
   return mutex;
 }
 
@@ -127,15 +155,15 @@ DeviceCopy& Residency::fetch(Storage& storage, MemorySpace& space, Lock& lock) {
   return copy;
 }
 
-void Residency::start_download(Storage& storage, DeviceCopy& from) {
+void Residency::start_download(Storage& storage, DeviceCopy& from, Allocation host) {
   Storage::Elsewhere& elsewhere = storage.elsewhere();
   MemorySpace& space = *from.memory.space();
-  Allocation host(host_memory(), storage.bytes());
+  if (!host.address()) host = Allocation(host_memory(), storage.bytes());
   elsewhere.host_ready = space.copy_to_host(host.address(), from.memory.address(), storage.bytes());
   elsewhere.host_from = &space;
   storage.host_ = std::move(host);
   count_transfer(Transfer::to_host, storage.bytes());
-  cross_link(space, *storage.host_.space(), storage.bytes());
+  cross_link(space, host_memory(), storage.bytes());
 }
 
 void Residency::host_arrived(Storage& storage, const Event& event) {

@@ -2,6 +2,7 @@
 // Internal to the core: others see Storage, WorkingSet and spill.h.
 #pragma once
 #include <forward_list>
+#include <functional>
 #include <mutex>
 
 #include "tandem/core/shared_space.h"
@@ -27,12 +28,25 @@ struct Storage::Elsewhere {
   const Decision* made_by = nullptr;
 };
 
+/// The lock of the one owner of copies. Memory that is lent may hold the last reference to another storage, which takes
+/// this lock when it goes: what is given up under the lock goes after it.
+class ResidencyMutex {
+ public:
+  void lock();
+  void unlock();
+  /// At once where this thread does not hold the lock.
+  static void when_unlocked(std::function<void()> task);
+
+ private:
+  std::mutex mutex_;
+};
+
 /// The one owner of all copies on devices. Its lock is held while copies are looked up and enqueued, never while
 /// anybody waits for one.
 class Residency {
  public:
-  using Lock = std::unique_lock<std::mutex>;
-  static std::mutex& mutex();
+  using Lock = std::unique_lock<ResidencyMutex>;
+  static ResidencyMutex& mutex();
 
   static DeviceCopy* find(Storage& storage, const MemorySpace& space);
   /// The valid copy in `space`, made if need be; may let go of the lock for a while.
@@ -44,8 +58,8 @@ class Residency {
   /// Lets go of the lock and waits for copies from the host's bytes, and for work on them where they are shared: they
   /// are about to be written.
   static void await_busy(Storage& storage, Lock& lock);
-  /// Starts a copy to the host, which has none.
-  static void start_download(Storage& storage, DeviceCopy& from);
+  /// Starts a copy to the host, which has none; to `host` where that is given.
+  static void start_download(Storage& storage, DeviceCopy& from, Allocation host = {});
   /// The copy to the host has ended: anybody may read it without waiting.
   static void host_arrived(Storage& storage, const Event& event);
   /// Waits for a copy to the host. One that failed is given up, so that the next reader may try again; what the device

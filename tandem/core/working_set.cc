@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tandem/core/device_copy.h"
+#include "tandem/core/lent_memory.h"
 
 namespace tandem {
 
@@ -15,10 +16,13 @@ void WorkingSet::clear() {
   more_.clear();
 }
 
-void WorkingSet::start_to_host(Storage& storage) {
+void WorkingSet::start_to_host(Storage& storage, const Tensor& whole, std::size_t offset) {
+  Allocation place;
+  if (whole.defined())
+    place = lent_bytes(static_cast<char*>(whole.storage().address()) + offset, storage.bytes(), [whole] {});
   std::lock_guard lock(Residency::mutex());
   if (!storage.host_.address() && !storage.elsewhere().copies.empty())
-    Residency::start_download(storage, storage.elsewhere().copies.front());
+    Residency::start_download(storage, storage.elsewhere().copies.front(), std::move(place));
 }
 
 void WorkingSet::give_up_beside_host(Storage& storage) {

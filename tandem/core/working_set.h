@@ -20,8 +20,9 @@ class WorkingSet {
   const void* read(Storage& storage, MemorySpace& space);
   /// The address to write to; all other copies are given up.
   void* write(Storage& storage, MemorySpace& space);
-  /// Starts a copy to the host, where the bytes will be read.
-  static void start_to_host(Storage& storage);
+  /// Starts a copy to the host, where the bytes will be read; into `whole`, `offset` bytes from its first, where that
+  /// is given.
+  static void start_to_host(Storage& storage, const Tensor& whole = {}, std::size_t offset = 0);
   /// Gives up copies on devices where the host has one too: something failed there, and the next use makes them anew.
   static void give_up_beside_host(Storage& storage);
   /// Lets go of one storage, of all.

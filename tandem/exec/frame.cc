@@ -5,6 +5,7 @@
 
 #include "tandem/base/event_sink.h"
 #include "tandem/base/fault.h"
+#include "tandem/core/lent_memory.h"
 #include "tandem/core/write_journal.h"
 #include "tandem/exec/device_error.h"
 #include "tandem/exec/effect_log.h"
@@ -86,6 +87,7 @@ void Frame::begin(std::span<const TensorRef> arguments, std::span<Tensor* const>
         else tensors_[s] = *arguments[slot.index];
         break;
       case Plan::Slot::Kind::constant: tensors_[s] = slot.constant; break;
+      case Plan::Slot::Kind::part: tensors_[s] = lent_part(tensors_[slot.index], slot.spec, slot.offset); break;
       case Plan::Slot::Kind::variable:
         if (slot.written) {
           // No reference of our own: whether anybody else holds the bytes decides if they may be overwritten.
@@ -301,7 +303,11 @@ void Frame::perform(const Plan::Action& action, WorkingSet& held) {
       if (times_) times_->ops.push_back({nullptr, static_cast<double>(ticks() - start) * nanoseconds_per_tick() / 1e3});
       return;
     }
-    case Kind::to_host: return WorkingSet::start_to_host(*storages_[action.tensor]);
+    case Kind::to_host: {
+      const bool into = action.over >= 0;
+      return WorkingSet::start_to_host(
+          *storages_[action.tensor], into ? tensors_[static_cast<std::size_t>(action.over)] : Tensor(), action.offset);
+    }
     case Kind::await:
       if (!times_) progress_->await(action.tensor, action.first);
       return;

@@ -5,6 +5,9 @@
 #include <map>
 #include <set>
 #include <sstream>
+#include <utility>
+
+#include "tandem/graph/split.h"
 
 namespace tandem {
 namespace {
@@ -53,6 +56,7 @@ class Question {
       here_.push_back(found == setting.devices.end() ? nullptr : *found);
     }
     for (const Graph::Write& write : graph.writes) written_.insert(write.cell.get());
+    count_uses();
     place_of_.assign(graph.nodes.size(), -1);
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) add(static_cast<std::int32_t>(n));
     keep_together();
@@ -78,6 +82,14 @@ class Question {
 
  private:
   // --- The graph ---
+
+  void count_uses() {
+    uses_.assign(graph_.nodes.size(), 0);
+    for (const Node& node : graph_.nodes)
+      for (GraphValue input : node.inputs) ++uses_[at(input.node)];
+    for (GraphValue result : graph_.results) ++uses_[at(result.node)];
+    for (const Graph::Write& write : graph_.writes) ++uses_[at(write.value.node)];
+  }
 
   void add(std::int32_t n) {
     const Node& node = graph_.nodes[at(n)];
@@ -148,6 +160,7 @@ class Question {
     const Node& node = graph_.nodes[at(n)];
     const auto specs = input_specs(graph_, node);
     place.work = work_of(*node.op, specs, node.attrs, node.outputs);
+    if (lies_in_place(node)) cost_nothing_here(place);
     std::vector<std::string>& kernels = kernels_[static_cast<std::int32_t>(question_.nodes.size())];
     kernels.resize(machine_.devices.size());
     for (std::size_t d = 0; d < machine_.devices.size(); ++d) {
@@ -163,6 +176,25 @@ class Question {
     else if (const DeviceName* wanted = asks(node)) request(*wanted, place);
     else if (!setting_.only.empty())
       place.requested = refuses(place, setting_.only) ? machine_.devices[0].name : setting_.only;
+  }
+
+  /// Rows of a source, and parts put together, are not copied on the host (step_list.cc, value_homes.cc).
+  bool lies_in_place(const Node& node) const {
+    if (rows_taken(node))
+      return is_source(graph_.node(node.inputs[0])) && offset_of_rows(graph_, node) % kRowAlignment == 0;
+    std::size_t offset = 0;
+    return joins_rows(node) && std::ranges::all_of(node.inputs, [&](GraphValue part) {
+             return std::exchange(offset, offset + graph_.spec(part).bytes()) % kRowAlignment == 0 &&
+                    uses_[at(part.node)] == 1;
+           });
+  }
+
+  void cost_nothing_here(PlaceNode& place) const {
+    const OpWork work = *std::exchange(place.work, std::nullopt);
+    for (const MachineDevice& device : machine_.devices) {
+      const bool host = DeviceName::parse(device.name).kind == "CPU";
+      place.costs.push_back({device.name, host ? 0 : predict(work, device, machine_.measured).total()});
+    }
   }
 
   const Decision* how_it_ran(std::int32_t n) const {
@@ -327,6 +359,7 @@ class Question {
   const Machine& machine_;
   std::vector<Device*> here_;           // by device of the machine
   PlaceGraph question_;
+  std::vector<std::int32_t> uses_;      // by node of the graph: of what it makes
   std::vector<std::int32_t> place_of_;  // by node of the graph; -1: it has none
   std::vector<std::int32_t> node_of_;   // by node of the question
   std::map<std::int32_t, std::vector<std::string>> kernels_;  // by node of the question, then device

@@ -9,6 +9,7 @@
 #include "tandem/exec/step_list.h"
 #include "tandem/exec/stepwise.h"
 #include "tandem/exec/value_homes.h"
+#include "tandem/graph/split.h"
 #include "tandem/kernel/fused.h"
 #include "tandem/kernel/joinable.h"
 #include "tandem/kernel/overwriting.h"
@@ -56,6 +57,8 @@ class Lowering {
   }
 
  private:
+  using User = std::pair<MemorySpace*, std::uint32_t>;  // space and lane
+
   Home& home(GraphValue value) { return homes_.of(value); }
 
   /// After the last work for devices with memory of their own that comes before the host first waits for one of them.
@@ -86,6 +89,11 @@ class Lowering {
         if (!h.stored) continue;
         h.slot = static_cast<std::uint32_t>(plan_->slots_.size());
         plan_->slots_.push_back(slot_of(node, k, written));
+        if (!list_.lent[at]) continue;
+        Plan::Slot& part = plan_->slots_.back();
+        part.kind = Plan::Slot::Kind::part;
+        part.index = home(node.inputs[0]).slot;
+        part.offset = offset_of_rows(graph_, node);
       }
     }
     for (std::size_t i = 0; i < graph_.parameters.size(); ++i)
@@ -143,8 +151,12 @@ class Lowering {
     plan_->instructions_.push_back(instruction);
     for (const Home& made : homes_.made_by(step.node))
       if (made.read_by_host && !step.commits)
-        plan_->actions_.push_back(
-            {.kind = Plan::Action::Kind::to_host, .before = count(), .tensor = made.slot, .lane = step.lane});
+        plan_->actions_.push_back({.kind = Plan::Action::Kind::to_host,
+                                   .before = count(),
+                                   .tensor = made.slot,
+                                   .lane = step.lane,
+                                   .over = made.whole ? static_cast<std::int32_t>(made.whole->slot) : -1,
+                                   .offset = made.offset});
   }
 
   /// The kernel that does the steps of a stage or bundle: cores that share them, or a device in one launch.
@@ -186,10 +198,12 @@ class Lowering {
   void place_outputs(std::size_t s, const Node& node) {
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
       Home& made = homes_.made_by(steps_[s].node)[k];
+      if (made.whole) allocate(*made.whole);
+      if (made.whole && !made.stored) continue;
       if (made.stored) {
         plan_->slots_[made.slot].decision = steps_[s].call->decision;
         if (is_in_place(steps_[s].node, k)) continue;
-        allocate_at(s, made);
+        allocate(made);
         if (k == 0) take_argument(s, node, made);
         continue;
       }
@@ -235,8 +249,9 @@ class Lowering {
       over_[made.slot] = static_cast<std::int32_t>(old.slot);
   }
 
-  void allocate_at(std::size_t s, const Home& made) {
-    const User maker{steps_[s].space, steps_[s].lane};
+  /// Before the step that is being written down, if not before an earlier one.
+  void allocate(const Home& made) {
+    const User maker{made.space, made.lane};
     if (auto& binding = bindings_[{made.slot, maker}]; binding.first_use < 0)
       binding.first_use = static_cast<std::int32_t>(bundle_);
     allocated_.emplace(made.slot, maker);
@@ -284,7 +299,7 @@ class Lowering {
       if (Home& h = homes_.made_by(steps_[s].node)[k]; h.uses == 0) ended.insert(&h);
     for (Home* h : ended) {
       if (h->made < 0 || h->leaves) continue;
-      if (h->crosses) continue;  // the frame lets go of it at the end
+      if (h->crosses || (h->whole && !h->stored)) continue;  // the frame lets go of it at the end, or with the whole
       if (h->stored)
         plan_->actions_.push_back(
             {.kind = Plan::Action::Kind::release, .before = count(), .tensor = h->slot, .lane = steps_[s].lane});
@@ -299,6 +314,7 @@ class Lowering {
 
   void operand(std::uint32_t at, GraphValue value, const Step& step) {
     const Home& h = home(value);
+    if (h.whole && !h.stored) return bound(at, *h.whole, {h.whole->space, h.whole->lane}, h.offset);
     if (!h.stored) {
       plan_->arena_operands_.push_back({at, h.arena, h.offset});
       return;
@@ -307,9 +323,14 @@ class Lowering {
       write_operands_[list_.root(value)].push_back({at});
       return;
     }
-    Binding& binding = bindings_[{h.slot, {step.space, step.lane}}];
+    bound(at, h, {step.space, step.lane}, list_.offsets[static_cast<std::size_t>(value.node)]);
+  }
+
+  /// The operand is the address of a tensor of the frame, so many bytes on.
+  void bound(std::uint32_t at, const Home& h, const User& user, std::size_t offset) {
+    Binding& binding = bindings_[{h.slot, user}];
     if (binding.first_use < 0) binding.first_use = static_cast<std::int32_t>(bundle_);
-    binding.operands.push_back({at, list_.offsets[static_cast<std::size_t>(value.node)]});
+    binding.operands.push_back({at, offset});
   }
 
   void emit_call(std::size_t s) {
@@ -435,7 +456,6 @@ class Lowering {
   std::map<GraphValue, std::vector<Plan::Target>> write_operands_;
   ValueHomes homes_;
   std::set<const Home*> taken_over_;  // whose bytes were handed on to an output
-  using User = std::pair<MemorySpace*, std::uint32_t>;  // space and lane
   std::map<std::uint32_t, std::int32_t> over_;  // slots that may be the bytes of an argument
   std::map<std::uint32_t, User> allocated_;  // slots that a kernel fills
   /// Operands that read or write one tensor in one memory space.

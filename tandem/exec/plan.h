@@ -49,7 +49,7 @@ class Plan {
       bind,  // the address of tensor `tensor` in `space` goes to the operands `first`…`last` of `targets`
       release,  // tensor `tensor` is not needed any more
       call,  // run `calls[tensor]`
-      to_host,  // start copying tensor `tensor` to the host: it will be read there
+      to_host,  // start copying tensor `tensor` to the host: it will be read there; into tensor `over`, if there is one
       await,  // wait until lane `tensor` has come to instruction `first`
       meanwhile,  // devices are at work and the host would wait next: Meanwhile::call
     };
@@ -60,6 +60,7 @@ class Plan {
     std::uint32_t first = 0, last = 0;
     std::uint32_t lane = 0;
     std::int32_t over = -1;  // allocate: the bytes of this argument do, when the run may use it up
+    std::size_t offset = 0;  // of to_host
   };
 
   /// Where several devices compute on the host, each has a lane: what one thread does before variables are written.
@@ -82,9 +83,10 @@ class Plan {
 
   /// A tensor of the frame and where it comes from.
   struct Slot {
-    enum class Kind : std::uint8_t { argument, constant, variable, computed } kind;
+    enum class Kind : std::uint8_t { argument, constant, part, variable, computed } kind;
     TensorSpec spec;
-    std::uint32_t index = 0;  // of the argument
+    std::uint32_t index = 0;  // of the argument; of the slot that a part lies in
+    std::size_t offset = 0;  // of a part
     Tensor constant = {};
     Ref<Cell> cell = {};
     bool written = false;  // the plan replaces the variable

@@ -148,11 +148,13 @@ void note_shares(GraphPlacement& placement, double whole_us) {
       text("; the whole is predicted to take ", ms(placement.explanation.makespan_us), " instead of ", ms(whole_us));
   for (OpRecord& op : placement.explanation.ops) {
     const auto node = static_cast<std::size_t>(op.node);
-    if (joins_rows(placement.graph->nodes[node])) op.text += "; split: puts the parts together" + gain;
+    const bool moves = op.compute_us + op.launch_us > 0;
+    if (joins_rows(placement.graph->nodes[node]))
+      op.text += (moves ? "; split: puts the parts together" : "; split: the parts are written side by side") + gain;
     else if (const auto& share = shares[node])
       op.text += text("; split: rows ", share->first, " to ", share->first + share->count, " of ", share->of, " (",
                       std::llround(100.0 * static_cast<double>(share->count) / static_cast<double>(share->of)),
-                      " %) here, the others elsewhere at the same time", gain);
+                      " %) here, the others elsewhere at the same time", moves ? "" : "; read where they lie", gain);
   }
 }
 

@@ -14,36 +14,48 @@
 namespace tandem {
 namespace {
 
-// --- Rows of an argument, for a part of a split graph, that the host reads where they are ---
+// --- Rows of an argument, for a part of a split graph, that are read where they lie ---
 
-/// Bytes before the rows that the node takes; 0 for other nodes.
-std::size_t offset_of_rows(const Graph& graph, const Node& node) {
-  const RowShare* rows = rows_taken(node);
-  return rows ? graph.spec(node.inputs[0]).bytes() / static_cast<std::size_t>(rows->of) *
-                    static_cast<std::size_t>(rows->first)
-              : 0;
-}
+enum Reader : char { kHost = 1, kOther = 2, kTensor = 4 };  // other: a device with memory of its own
 
-/// By node: it takes rows of a source, and all that reads them, seen through views, computes on the host.
-std::vector<char> rows_read_in_place(const Graph& graph, const GraphPlacement* placement) {
-  std::vector<char> here(graph.nodes.size(), 1);
-  if (!placement || !placement->graph) return std::vector<char>(graph.nodes.size());
-  for (GraphValue result : graph.results) here[static_cast<std::size_t>(result.node)] = 0;
-  for (const Graph::Write& write : graph.writes) here[static_cast<std::size_t>(write.value.node)] = 0;
+/// Who reads what a node makes, seen through views: a set of Reader.
+std::vector<char> readers(const Graph& graph, const GraphPlacement& placement) {
+  std::vector<char> all(graph.nodes.size());
+  for (GraphValue result : graph.results) all[static_cast<std::size_t>(result.node)] |= kTensor;
+  for (const Graph::Write& write : graph.writes) all[static_cast<std::size_t>(write.value.node)] |= kTensor;
   for (std::size_t n = graph.nodes.size(); n-- > 0;) {  // readers come after what they read
     const Node& node = graph.nodes[n];
-    const auto& choice = placement->ops[n].choice;
-    const bool on_host = node.op->view ? here[n] : choice && choice->device->memory().is_host() && !node.op->execute;
-    for (GraphValue input : node.inputs)
-      if (!on_host) here[static_cast<std::size_t>(input.node)] = 0;
+    const auto& choice = placement.ops[n].choice;
+    char reader = kTensor;
+    if (node.op->view) reader = all[n];
+    else if (!node.op->execute && choice) reader = choice->device->memory().is_host() ? kHost : kOther;
+    for (GraphValue input : node.inputs) all[static_cast<std::size_t>(input.node)] |= reader;
   }
-  constexpr std::size_t kAlignment = 64;  // that kernels may count on
+  return all;
+}
+
+enum class Rows : char {
+  made,  // by a kernel, as anything else
+  in_place,  // kernels of the host find them in their source
+  lent,  // a tensor that lies in its source: devices copy from there
+};
+
+std::vector<Rows> rows_of_sources(const Graph& graph, const GraphPlacement* placement) {
+  std::vector<Rows> rows(graph.nodes.size(), Rows::made);
+  if (!placement || !placement->graph) return rows;
+  const std::vector<char> read_by = readers(graph, *placement);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    here[n] = here[n] && rows_taken(node) && is_source(graph.node(node.inputs[0])) &&
-              offset_of_rows(graph, node) % kAlignment == 0;
+    if (!rows_taken(node) || (read_by[n] & kTensor)) continue;
+    const OpDef* const source = graph.node(node.inputs[0]).op;
+    const bool aligned = offset_of_rows(graph, node) % kRowAlignment == 0;
+    const auto& choice = placement->ops[n].choice;
+    if (read_by[n] == kHost && aligned && is_source(graph.node(node.inputs[0]))) rows[n] = Rows::in_place;
+    else if ((read_by[n] & kOther) && (aligned || !(read_by[n] & kHost)) && choice &&
+             choice->device->memory().is_host() && (source == &parameter_op || source == &constant_op))
+      rows[n] = Rows::lent;
   }
-  return here;
+  return rows;
 }
 
 class StepLister {
@@ -67,13 +79,14 @@ class StepLister {
     out_.roots.resize(graph_.nodes.size());
     out_.offsets.resize(graph_.nodes.size());
     out_.devices.resize(graph_.nodes.size());
-    const std::vector<char> in_place = rows_read_in_place(graph_, options_.placement.get());
+    const std::vector<Rows> rows = rows_of_sources(graph_, options_.placement.get());
     for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
       const Node& node = graph_.nodes[at];
       for (std::size_t k = 0; k < node.outputs.size(); ++k)
         out_.roots[at].push_back({static_cast<std::int32_t>(at), static_cast<std::int32_t>(k)});
-      if (is_source(node)) continue;
-      if (node.op->view || in_place[at]) {
+      out_.lent.push_back(rows[at] == Rows::lent);
+      if (is_source(node) || out_.lent[at]) continue;
+      if (node.op->view || rows[at] == Rows::in_place) {
         out_.offsets[at] = out_.offsets[static_cast<std::size_t>(node.inputs[0].node)] + offset_of_rows(graph_, node);
         for (std::size_t k = 0; k < node.outputs.size(); ++k) out_.roots[at][k] = out_.root(node.inputs[k]);
         out_.devices[at] = out_.devices[static_cast<std::size_t>(node.inputs[0].node)];

@@ -25,6 +25,7 @@ struct StepList {
   std::vector<Step> steps;
   std::vector<std::vector<GraphValue>> roots;  // of every output of every node: what a view views, else itself
   std::vector<std::size_t> offsets;  // by node: bytes from the first of its root, of rows read where they are
+  std::vector<char> lent;  // by node: rows of an argument or constant, as a tensor that lies there; it has no step
   std::vector<Device*> devices;  // that a node runs on; null for the host's own and for sources
   std::map<const Cell*, GraphValue> in_place;  // variables that are written over, and by what
   std::vector<std::shared_ptr<const PreparedCall>> calls;  // each once

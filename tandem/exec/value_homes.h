@@ -12,10 +12,11 @@ struct Home {
   bool leaves = false;                    // a result or a variable's new value
   bool copied = false;                    // to its variable, out of an arena
   int uses = 0;                           // by steps
-  std::uint32_t lane = 0;                 // that makes it
-  bool read_by_host = false;              // made elsewhere, and read there
-  bool crosses = false;                   // between lanes
-  std::uint32_t slot = 0;                 // when stored
+  const Home* whole = nullptr;  // a part of what a join makes, where it lies there: `offset` bytes from its first
+  std::uint32_t lane = 0;  // that makes it
+  bool read_by_host = false;  // made elsewhere, and read there
+  bool crosses = false;  // between lanes
+  std::uint32_t slot = 0;  // when stored
   std::uint32_t arena = 0;
   std::size_t offset = 0;
 };
@@ -29,6 +30,7 @@ class ValueHomes {
 
  private:
   void note_writes(const Graph& graph);
+  void join_in_place(const Graph& graph, const Step& join);
 
   const StepList& list_;
   std::vector<std::vector<Home>> homes_;

@@ -7,7 +7,7 @@
 namespace tandem {
 namespace {
 
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
+std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// A slice or a concat along the rows, told apart from those of the program: no other op is `like` those.
 struct RowsOp final : OpDef {
@@ -124,6 +124,11 @@ Graph split_rows(const Graph& graph, const RowRegion& region, std::span<const st
 
 const RowShare* rows_taken(const Node& node) {
   return node.op->like == &slice_op ? &static_cast<const RowsOp&>(*node.op).share : nullptr;
+}
+
+std::size_t offset_of_rows(const Graph& graph, const Node& node) {
+  const RowShare* rows = rows_taken(node);
+  return rows ? graph.spec(node.inputs[0]).bytes() / at(rows->of) * at(rows->first) : 0;
 }
 
 bool joins_rows(const Node& node) { return node.op->like == &concat_op; }

@@ -20,6 +20,12 @@ Graph split_rows(const Graph& graph, const RowRegion& region, std::span<const st
 /// The rows that a node cuts out of its input, when it was made by split_rows for that; else null.
 const RowShare* rows_taken(const Node& node);
 
+/// Bytes before the rows that such a node takes; 0 for other nodes.
+std::size_t offset_of_rows(const Graph& graph, const Node& node);
+
+/// Rows are read and written where they lie when they begin at a multiple of so many bytes, which kernels may count on.
+inline constexpr std::size_t kRowAlignment = 64;
+
 /// Was the node made by split_rows to put parts together?
 bool joins_rows(const Node& node);
 

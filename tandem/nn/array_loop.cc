@@ -77,14 +77,12 @@ void ArrayLoop::shuffle() {
 Tensor ArrayLoop::rows_of(const Tensor& array, std::int64_t first, std::int64_t count, bool lends) const {
   const std::size_t bytes = row_bytes(array);
   const auto* from = static_cast<const char*>(array.raw_data());
-  const auto* begin = from + static_cast<std::size_t>(first) * bytes;
   if (order_.empty() && lends)
-    return lent_tensor({array.dtype(), with_rows(array.shape(), count)}, const_cast<char*>(begin),
-                       array.impl()->decision, [array] {});
+    return lent_part(array, {array.dtype(), with_rows(array.shape(), count)}, static_cast<std::size_t>(first) * bytes);
   Tensor out = host_rows(array, count);
   auto* to = static_cast<char*>(out.storage().address());
   if (order_.empty()) {
-    std::memcpy(to, begin, static_cast<std::size_t>(count) * bytes);
+    std::memcpy(to, from + static_cast<std::size_t>(first) * bytes, static_cast<std::size_t>(count) * bytes);
     return out;
   }
   const auto row = [&](std::int64_t i) {

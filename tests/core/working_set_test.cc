@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tandem/core/lent_memory.h"
 #include "tests/exec/small_gpu.h"
 
 namespace tandem {
@@ -56,6 +57,36 @@ TEST(WorkingSet, CopiesBesideTheHostsAreGivenUpUnlessTheyAreHeldOrTheOnlyOnes) {
   WorkingSet::give_up_beside_host(only.storage());
   EXPECT_TRUE(only.storage().is_in(there)) << "the host has none";
   EXPECT_EQ(only.to_vector<float>()[0], 4);
+}
+
+TEST(WorkingSet, AValueOfADeviceComesToItsPlaceInATensorOfTheHost) {
+  SmallGpu gpu(1 << 20);
+  Tensor part;
+  {
+    DeviceScope scope("/GPU:0");
+    part = fill({64}, 3, DType::f32) + 1;
+  }
+  Tensor whole = fill({128}, 0, DType::f32);
+  const auto* const bytes = static_cast<const float*>(whole.raw_data());
+  WorkingSet::start_to_host(part.storage(), whole, 64 * sizeof(float));
+  EXPECT_EQ(part.raw_data(), bytes + 64);
+  EXPECT_EQ(bytes[63], 0);
+  EXPECT_EQ(bytes[64], 4);
+  EXPECT_EQ(bytes[127], 4);
+  whole = {};
+  EXPECT_EQ(part.to_vector<float>()[63], 4) << "the part keeps the whole";
+}
+
+TEST(WorkingSet, APartMayHoldTheLastOfATensorThatWasCopiedToADevice) {
+  SmallGpu gpu(1 << 20);
+  MemorySpace& there = gpu.device().memory();
+  Tensor whole = fill({128}, 5, DType::f32);
+  WorkingSet().read(whole.storage(), there);
+  Tensor part = lent_part(whole, {DType::f32, {64}}, 64 * sizeof(float));
+  WorkingSet().read(part.storage(), there);
+  whole = {};
+  EXPECT_EQ(part.to_vector<float>()[0], 5);
+  part = {};  // both leave the device, one when the other has left
 }
 
 TEST(WorkingSet, ACopyThatAnotherHoldsIsNotGivenUp) {

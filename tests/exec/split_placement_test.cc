@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "tandem/base/event_sink.h"
 #include "tests/with_machine.h"
 
 namespace tandem {
@@ -44,6 +45,40 @@ TEST(SplitPlacement, ALargeBatchedMatmulRunsOnBothDevicesAndSaysWhichShareIsWher
 
   const auto found = f(x, y).to_vector<float>(), expected = matmul(x, y).to_vector<float>();
   for (std::size_t i = 0; i < expected.size(); i += 997) ASSERT_NEAR(found[i], expected[i], 1e-2);
+}
+
+TEST(SplitPlacement, RowsAreReadAndWrittenWhereTheyLie) {
+  WithMachine figures(machine(50, false, 100));
+  auto f = function(batched);
+  const Tensor x = random_normal({16, 256, 256}), y = random_normal({16, 256, 256});
+  const auto whole = matmul(x, y).to_vector<float>();
+  for (const OpRecord& op : explain(f, {x, y}).ops)
+    if (op.op == "slice" || op.op == "concat") {
+      EXPECT_EQ(op.compute_us + op.launch_us, 0) << op.op;
+      EXPECT_NE(op.text.find(op.op == "slice" ? "read where they lie" : "written side by side"), op.text.npos)
+          << op.text;
+    }
+  for (int run = 0; run < 3; ++run) {
+    const std::uint64_t begin = ticks();
+    const Tensor made = f(x, y);
+    std::vector<Span> spans;
+    event_ring().read(spans, 64);
+    for (const Span& span : spans) EXPECT_FALSE(span.start >= begin && span.decision->op == "slice");
+    const auto found = made.to_vector<float>();
+    for (std::size_t i = 0; i < whole.size(); i += 997) ASSERT_NEAR(found[i], whole[i], 1e-2) << i;
+  }
+}
+
+TEST(SplitPlacement, RowsOfAnArgumentThatChangesAreReadAnew) {
+  WithMachine figures(machine(50, false, 100));
+  auto f = function([](Tensor x, Tensor y) { return matmul(x, y) + 1; });
+  Variable x(random_normal({16, 256, 256}));
+  const Tensor y = random_normal({16, 256, 256});
+  for (int run = 0; run < 4; ++run) {
+    const auto found = f(x.value(), y).to_vector<float>(), expected = (matmul(x.value(), y) + 1).to_vector<float>();
+    for (std::size_t i = 0; i < expected.size(); i += 997) ASSERT_NEAR(found[i], expected[i], 1e-2) << run << ", " << i;
+    x.assign_add(random_normal({16, 256, 256}));
+  }
 }
 
 TEST(SplitPlacement, AFasterDeviceGetsTheLargerShare) {
@@ -92,7 +127,7 @@ TEST(SplitPlacement, WhatAScopeAsksForStaysWhole) {
 }
 
 TEST(SplitPlacement, ElementwiseOpsAreSplitWhereTheyComputeMoreThanTheyMove) {
-  WithMachine figures(machine(50, false, 1000));
+  WithMachine figures(machine(50, false, 0.5));
   const auto devices_of = [](int turns) {
     auto f = function([turns](Tensor x) {
       for (int i = 0; i < turns; ++i) x = sin(x);
