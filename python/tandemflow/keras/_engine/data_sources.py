@@ -81,6 +81,7 @@ class ArraySource:
         self.steps, self.rows = self.loop.steps, self.loop.rows
         self.shuffle = bool(shuffle)
         self.structure = self.data  # of a batch
+        self._traced = {}  # by step: function, structure, what was traced
 
     def divide(self, sizes):
         """Batches come in parts from now on, sizes(rows) says of how many rows, one a replica; None: whole again."""
@@ -111,6 +112,13 @@ class ArraySource:
     def batch(self, step):
         """The tensors of one batch, flat."""
         return self.loop.batch(step)
+
+    def traced(self, function, step, trace):
+        """What `trace(step)` makes of the function: once, for batches look alike in every epoch, until they are divided anew."""
+        known = self._traced.get(step)
+        if known is None or known[0] is not function or known[1] is not self.structure:
+            known = self._traced[step] = function, self.structure, trace(step)
+        return known[2]
 
     def batches(self):
         """(structure, leaves) of each batch."""

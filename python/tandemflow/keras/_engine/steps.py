@@ -122,12 +122,16 @@ class Loop:
         """The traced step for whole batches, and for the last one where it is smaller."""
         source = self.source
         function = self.step.for_structure(source.structure)
-        leaves = source.batch(0)
-        if self.mode == "train":
-            self.step.note(function, leaves)
-        full = function.get_concrete_function(*leaves)._concrete
         has_rest = source.loop.remainder and last == source.steps and source.steps > 1
-        return full, function.get_concrete_function(*source.batch(source.steps - 1))._concrete if has_rest else None
+
+        def traced_for(step):
+            leaves = source.batch(step)
+            if self.mode == "train" and step == 0:
+                self.step.note(function, leaves)
+            return function.get_concrete_function(*leaves)._concrete
+
+        full = source.traced(function, 0, traced_for)
+        return full, source.traced(function, source.steps - 1, traced_for) if has_rest else None
 
     def _run_one_by_one(self):
         done, shown, self.results = 0, time.monotonic(), None
