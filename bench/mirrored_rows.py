@@ -1,5 +1,5 @@
-"""Mirrored training beside the devices alone: `mirrored_rows.py CASE` prints one JSON list of rows; run.py starts one process a case,
-because which devices there are, and which cores they have, is decided when a process begins."""
+"""Mirrored training beside the devices alone: `mirrored_rows.py CASE` prints the seconds a step of what it compares, as a JSON list; run.py
+starts processes for a case, because which devices there are, and which cores they have, is decided when a process begins."""
 import json
 import statistics
 import sys
@@ -9,7 +9,6 @@ import numpy as np
 
 import tandemflow as tf
 
-TENSORFLOW_SMALL = 2730.0  # us a step: TensorFlow with two logical CPU devices, on this class of machine
 layers = tf.keras.layers
 
 def mlp():
@@ -90,50 +89,41 @@ def best(trainings, rounds=4):
     return found
 
 
-def row(name, value, unit, reference, reference_value, ratio, goal):
-    return {"name": name, "value": value, "unit": unit, "reference": reference, "reference_value": reference_value,
-            "ratio": ratio, "goal": goal}  # fmt: skip
-
-
-def beside_both(name, make):
-    """Rows a second of /CPU:0 and /GPU:0 together, beside the sum of both alone."""
+def devices_and_both(make):
+    """Of /CPU:0, of /GPU:0 and of both together."""
     one = tf.distribute.OneDeviceStrategy
     mirrored = tf.distribute.MirroredStrategy(["/CPU:0", "/GPU:0"])
     trainings = [Training(make, strategy, 0.5) for strategy in (one("/CPU:0"), one("/GPU:0"), mirrored)]
-    cpu, gpu, together = (trainings[0].batch / seconds for seconds in best(trainings))
-    print(f"{name}: /CPU:0 {cpu:.0f}, /GPU:0 {gpu:.0f}, together {together:.0f} rows/s; {mirrored.explain()}", file=sys.stderr)
-    return [row(name, together, "rows/s", "both devices alone, added", cpu + gpu, together / (cpu + gpu), ">= 0.88")]
+    seconds = best(trainings)
+    print(f"/CPU:0, /GPU:0, together: {seconds} s a step; {mirrored.explain()}", file=sys.stderr)
+    return seconds
 
 
-def two_gpus(name):
-    trainings = [Training(mlp, tf.distribute.OneDeviceStrategy("/GPU:0"), 0.5), Training(mlp, tf.distribute.MirroredStrategy(), 0.5)]
-    one, two = (trainings[0].batch / seconds for seconds in best(trainings))
-    return [row(name, two, "rows/s", "one of them", one, two / one, ">= 1.75")]
+def two_gpus():
+    return best([Training(mlp, tf.distribute.OneDeviceStrategy("/GPU:0"), 0.5), Training(mlp, tf.distribute.MirroredStrategy(), 0.5)])
 
 
-def small_step(name):
+def small_step():
     tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2)
-    step = best([Training(small, tf.distribute.MirroredStrategy(["/CPU:0", "/CPU:1"]), 0.2)])[0] * 1e6
-    return [row(name, step, "us", "TensorFlow, two logical CPUs", TENSORFLOW_SMALL, step / TENSORFLOW_SMALL, "<= 0.05")]
+    return best([Training(small, tf.distribute.MirroredStrategy(["/CPU:0", "/CPU:1"]), 0.2)])
 
 
-def one_replica(name):
-    """The median of several models of each kind, each kind first in half of the pairs: where the arrays of a model happen to lie, and
-    which was made first, moves its steps by as much as the goal allows (two kinds without a strategy differ by 1.4 %)."""
+def one_replica():
+    """With one, and without a strategy: the median of several models of each kind, each kind first in half of the pairs. Where the arrays of
+    a model happen to lie, and which was made first, moves its steps by as much as the goal allows (two kinds without a strategy differ by 1.4 %)."""
     strategy, pairs = tf.distribute.MirroredStrategy(["/CPU:0"]), 6
     kinds = [strategy, None, None, strategy] * (pairs // 2)
     steps = best([Training(small, kind, 0.1) for kind in kinds], 6)
-    with_one, without = (1e6 * statistics.median(s for s, kind in zip(steps, kinds) if kind is wanted) for wanted in (strategy, None))
-    return [row(name, with_one, "us", "without a strategy", without, with_one / without, "<= 1.02")]
+    return [statistics.median(s for s, kind in zip(steps, kinds) if kind is wanted) for wanted in (strategy, None)]
 
 
 MEASURE = {
-    "mirrored_mlp": lambda name: beside_both(name, mlp),
-    "mirrored_cnn": lambda name: beside_both(name, cnn),
+    "mirrored_mlp": lambda: devices_and_both(mlp),
+    "mirrored_cnn": lambda: devices_and_both(cnn),
     "mirrored_two_gpus": two_gpus,
     "mirrored_small": small_step,
     "mirrored_one_replica": one_replica,
 }
 
 if __name__ == "__main__":
-    print(json.dumps(MEASURE[sys.argv[1]](sys.argv[1])))
+    print(json.dumps(MEASURE[sys.argv[1]]()))
