@@ -138,8 +138,8 @@ struct Cores::State {
     if (gate.fetch_sub(1, std::memory_order_acq_rel) == 1) gate.notify_one();  // the last one, and the gate is closed
   }
 
-  /// Spins for about 50 microseconds, because the next op usually follows at once; then sleeps. After the first few it lets
-  /// others have the core who could run there: a driver's thread, say, that has just been given work.
+  /// Spins for about 50 microseconds, because the next op usually follows at once; then sleeps. After the first few it
+  /// lets others have the core who could run there: a driver's thread, say, that has just been given work.
   void wait_for_round(int seen) {
     const std::uint64_t begin = ticks();
     while (round.load(std::memory_order_acquire) == seen) {

@@ -14,6 +14,9 @@ namespace {
 constexpr double kFactors[] = {1.25, 1.1, 1.04};  // by which a share is changed to try it
 constexpr double kNothingNew = 0.01;              // as much of a batch is not worth a trial
 constexpr double kGain = 0.99;                    // a step must become this much faster to count
+constexpr double kLaterFactors[] = {1.1, 1.04};        // when it looks again
+constexpr int kFirstPause = 100, kLongestPause = 1600;  // stretches until then
+constexpr double kRare = 20;                            // and so many times what the last search cost
 constexpr std::size_t kStretches = 6;             // a division is judged by the faster of so many
 constexpr double kDrift = 1.4;                    // so much slower, for a while, and the search begins anew
 
@@ -143,10 +146,13 @@ void Tuner::begin(std::string cause) {
   shown_.assign(speeds.size(), 0);
   seen_.clear();
   warm_ = false;
-  slow_ = 0;
+  slow_ = quiet_ = 0;
+  pause_ = kFirstPause;
+  quiet_seconds_ = cost_ = 0;
 }
 
 bool Tuner::note(std::int64_t steps, double seconds) {
+  if (best_ && !settled()) cost_ += seconds - static_cast<double>(steps) * best_->first;
   steps_ += steps;
   seconds_ += seconds;
   if (seconds_ < stretch_) return false;
@@ -164,8 +170,25 @@ bool Tuner::note_stretch(double seconds_a_step) {
 
 bool Tuner::watch(double seconds_a_step) {
   slow_ = seconds_a_step > kDrift * best_->first ? slow_ + 1 : 0;
-  if (slow_ >= kPatience) begin("steps had become slower than " + milliseconds(best_->first));
-  return false;
+  if (slow_ >= kPatience) {
+    begin("steps had become slower than " + milliseconds(best_->first));
+    return false;
+  }
+  seen_.push_back(seconds_a_step);
+  if (seen_.size() > kStretches) seen_.erase(seen_.begin());
+  quiet_seconds_ += std::max(stretch_, seconds_a_step);
+  return ++quiet_ >= pause_ && quiet_seconds_ >= kRare * cost_ && look_again();
+}
+
+/// Something else may have had a part of the machine while shares were tried.
+bool Tuner::look_again() {
+  quiet_ = 0;
+  quiet_seconds_ = cost_ = 0;
+  pause_ = std::min(2 * pause_, kLongestPause);
+  best_->first = std::ranges::min(seen_);
+  factors_.assign(std::begin(kLaterFactors), std::end(kLaterFactors));
+  begin_round();
+  return try_next();
 }
 
 std::optional<bool> Tuner::is_faster(double seconds_a_step) {

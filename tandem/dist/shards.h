@@ -64,8 +64,8 @@ class Shards {
 /// with less, at first much, then little, and what makes steps faster is kept. A device that had a share of a step is
 /// at least as fast as that: dividing by the best that each has shown is tried, too, for it does not need two close
 /// times to be told apart. A division that seems faster is kept only when the best so far, tried once more, is still
-/// slower: something else may have had the machine while that was timed. When steps become much slower later, it begins
-/// anew.
+/// slower: something else may have had the machine while that was timed. For the same reason it looks again at what is
+/// near after a while, ever more seldom. When steps become much slower later, it begins anew.
 class Tuner {
  public:
   static constexpr double kStretch = 0.03;  // seconds of steps that are judged together
@@ -91,6 +91,7 @@ class Tuner {
   void begin(std::string cause);
   bool note_stretch(double seconds_a_step);
   bool watch(double seconds_a_step);
+  bool look_again();
   bool judge(double seconds_a_step);
   /// Is what is being tried faster than the best? Empty: not known before that has been timed again.
   std::optional<bool> is_faster(double seconds_a_step);
@@ -114,6 +115,9 @@ class Tuner {
   bool warm_ = false;
   std::vector<double> seen_;
   int slow_ = 0;
+  int quiet_ = 0, pause_ = 0;  // stretches since the search settled; until it looks again
+  double quiet_seconds_ = 0;
+  double cost_ = 0;  // seconds that the last search took beside its steps at their best
   std::optional<std::pair<double, std::string>> single_;
 };
 

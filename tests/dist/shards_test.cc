@@ -112,6 +112,25 @@ TEST(Tuner, IsNearTheBestDivisionWhenTimesScatterByATenth) {
   EXPECT_LT(all / kRuns, 1.008);
 }
 
+TEST(Tuner, LooksAgainLaterEverMoreSeldomAndFindsWhatSomethingElseHadHidden) {
+  Pair pair{.speeds = {20000, 20000}};
+  pair.shards->take_measured({1, 1});
+  Tuner tuner(pair.shards);
+  pair.speeds = {20000, 14000};  // while the search goes on, and not by so much that it would begin anew
+  ASSERT_TRUE(pair.settles(tuner));
+  pair.speeds = {20000, 20000};
+  EXPECT_GT(pair.seconds(), 1.1 / 40);
+  const auto moves_in = [&](int stretches) {
+    int moves = 0;
+    for (int i = 0; i < stretches; ++i) moves += tuner.note(2, 2 * pair.seconds());
+    return moves;
+  };
+  EXPECT_EQ(moves_in(50), 0) << "it has only just settled";
+  EXPECT_GT(moves_in(10000), 0);
+  EXPECT_LT(pair.seconds(), 1.03 / 40);
+  EXPECT_LE(moves_in(10000), 70) << "of five minutes";
+}
+
 TEST(Tuner, BeginsAnewWhenADeviceHasLeft) {
   const auto shards = std::make_shared<Shards>(std::vector<std::string>{"/CPU:0", "/GPU:0", "/GPU:1"});
   Tuner tuner(shards);

@@ -104,12 +104,14 @@ class Loop:
             if any(shape.rank == 0 for shape, _ in full.outputs()):
                 return self._run_one_by_one()  # one value for a whole batch is no row of an array
             loop.collect()
+        begin = time.perf_counter()
         while done < last and not self.stopped():
-            begin, before = time.perf_counter(), done
+            before = done
             done = loop.run(full, rest, done, last, SHOW_EVERY)
             changed = self.division is not None and self.division.note(done - before, time.perf_counter() - begin)
             if done < last:
                 self.callbacks.show(done - first, self.logs(loop.results(full)))
+                begin = time.perf_counter()  # what is traced for another division is a part of what it takes
                 if changed:
                     full, rest = self._concrete(last)
         self.results = loop.results(rest if rest is not None and done == last else full)
