@@ -46,13 +46,12 @@ std::vector<Rows> rows_of_sources(const Graph& graph, const GraphPlacement* plac
   const std::vector<char> read_by = readers(graph, *placement);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    if (!rows_taken(node) || (read_by[n] & kTensor)) continue;
-    const OpDef* const source = graph.node(node.inputs[0]).op;
-    const bool aligned = offset_of_rows(graph, node) % kRowAlignment == 0;
+    if (!rows_taken(node) || offset_of_rows(graph, node) % kRowAlignment != 0 || (read_by[n] & kTensor)) continue;
+    const Node& source = graph.node(node.inputs[0]);
     const auto& choice = placement->ops[n].choice;
-    if (read_by[n] == kHost && aligned && is_source(graph.node(node.inputs[0]))) rows[n] = Rows::in_place;
-    else if ((read_by[n] & kOther) && (aligned || !(read_by[n] & kHost)) && choice &&
-             choice->device->memory().is_host() && (source == &parameter_op || source == &constant_op))
+    const bool here = choice && choice->device->memory().is_host();
+    if (read_by[n] == kHost && is_source(source)) rows[n] = Rows::in_place;
+    else if ((read_by[n] & kOther) && here && (source.op == &parameter_op || source.op == &constant_op))
       rows[n] = Rows::lent;
   }
   return rows;
