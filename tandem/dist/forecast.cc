@@ -84,7 +84,8 @@ void foresee(const Graph& graph, const DeviceGroup& group, const GraphPlacement&
   if (!replicas || graph.writes.empty() || !placement.explanation.doubt.empty()) return;
   const std::vector<std::string> devices = at_work(*replicas);
   if (devices.size() < 2 || told().has(join(devices))) return;
-  tell_slower(devices, predicted_slower(graph, placement.explanation.makespan_us, devices));
+  const double together_us = placement.explanation.makespan_us;
+  tell_slower(devices, predicted_slower(graph, together_us, devices, replicas->shards().alone()));
 }
 
 }  // namespace
@@ -95,7 +96,8 @@ std::string slower_line(const std::string& takes, double together_s, const std::
               milliseconds(alone_s), " on ", best, " alone: OneDeviceStrategy(\"", best, "\") is faster here");
 }
 
-std::string predicted_slower(const Graph& graph, double together_us, const std::vector<std::string>& devices) {
+std::string predicted_slower(const Graph& graph, double together_us, const std::vector<std::string>& devices,
+                             double seen_alone_s) {
   const std::int64_t repeated = repeated_ops(graph, devices);
   double least = kWorthTelling * together_us;
   std::string best;
@@ -105,6 +107,9 @@ std::string predicted_slower(const Graph& graph, double together_us, const std::
     least = *alone;
     best = device;
   }
+  constexpr double kLongerThanACall = 1e-3;  // seconds; what was timed holds one, too
+  constexpr double kWrong = 1.5;
+  if (seen_alone_s > std::max(kWrong * least / 1e6, kLongerThanACall)) return "";
   return best.empty() ? "" : slower_line("a step is predicted to take", together_us / 1e6, devices, least / 1e6, best);
 }
 

@@ -14,8 +14,10 @@ std::string slower_line(const std::string& takes, double together_s, const std::
                         double alone_s, const std::string& best);
 
 /// The line for a graph of replicas, each of whose ops asks for the device of its replica, by the figures of the
-/// machine; empty where no device alone should be faster.
-std::string predicted_slower(const Graph& graph, double together_us, const std::vector<std::string>& devices);
+/// machine; empty where no device alone should be faster, or where the fastest was seen to take far longer alone than
+/// is predicted (0: none was timed): then it is said when they have been timed together.
+std::string predicted_slower(const Graph& graph, double together_us, const std::vector<std::string>& devices,
+                             double seen_alone_s = 0);
 
 /// Tells people once a process for the same devices; nothing for an empty line.
 void tell_slower(const std::vector<std::string>& devices, const std::string& line);

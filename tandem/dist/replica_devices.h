@@ -25,6 +25,7 @@ class ReplicaDevices final : public DeviceGroup {
   std::vector<std::string> names() const;
   /// Where gradients are added up and variables updated.
   std::string home() const;
+  const Shards& shards() const { return *shards_; }
 
   bool may_leave() const override { return may_leave_; }
   bool leave(const Error& error) override;

@@ -1,5 +1,6 @@
 // How batches are divided among devices: by their measured speed, then by how long steps take; and why.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -41,6 +42,9 @@ class Shards {
 
   /// Takes new speeds; says whether the shards change.
   bool take_measured(std::vector<double> speeds);
+  /// Seconds a step as timed on the fastest device alone; 0: nobody has.
+  void note_alone(double seconds) { alone_.store(seconds, std::memory_order_relaxed); }
+  double alone() const { return alone_.load(std::memory_order_relaxed); }
   /// What was found for devices of which one has left since is not taken.
   void set(std::vector<double> speeds, std::string reason);
   /// By hand. Throws when they are not one a device, or none is above 0.
@@ -56,6 +60,7 @@ class Shards {
  private:
   mutable std::mutex mutex_;
   State state_;
+  std::atomic<double> alone_{0};
 };
 
 /// Finds the shards with which steps are fastest, while training goes on: results do not depend on the division.

@@ -57,6 +57,7 @@ std::pair<double, std::string> Division::measure(const Tensors& batch) {
         fastest = std::min(fastest, {seconds, device});
       }
       strategy.division()->take_measured(speeds);
+      strategy.division()->note_alone(fastest.first);
       return fastest;
     } catch (const Error& error) {
       if (const auto group = strategy.device_group(); !group || !group->leave(error))

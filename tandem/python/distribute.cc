@@ -147,7 +147,8 @@ void add_group(nb::module_& module) {
       .def_prop_ro("reason", &Shards::reason)
       .def_prop_ro("fixed", &Shards::fixed)
       .def("sizes", &Shards::sizes)
-      .def("take_measured", &Shards::take_measured);
+      .def("take_measured", &Shards::take_measured)
+      .def("note_alone", &Shards::note_alone);
   nb::class_<Tuner>(module, "Tuner")
       .def(nb::init<std::shared_ptr<Shards>>())
       .def(nb::init<std::shared_ptr<Shards>, double>())

@@ -26,7 +26,7 @@ struct GivenMachine {
 const std::vector<std::string> kDevices{"/CPU:0", "/GPU:0"};
 
 /// What is said of a step of both, each with half of the rows.
-std::string said(double launch_us) {
+std::string said(double launch_us, double seen_alone_s = 0) {
   const GivenMachine given(launch_us);
   const MirroredStrategy strategy(kDevices);
   const Variable w(ones({32, 8}));
@@ -43,7 +43,7 @@ std::string said(double launch_us) {
   });
   const auto function = step.concrete({zeros({64, 32})});
   const auto placed = default_runtime().place(function->optimized(), {});
-  return predicted_slower(function->optimized(), placed->explanation.makespan_us, kDevices);
+  return predicted_slower(function->optimized(), placed->explanation.makespan_us, kDevices, seen_alone_s);
 }
 
 TEST(Forecast, NamesTheDeviceThatShouldBeFasterAloneWithBothFigures) {
@@ -54,6 +54,11 @@ TEST(Forecast, NamesTheDeviceThatShouldBeFasterAloneWithBothFigures) {
 }
 
 TEST(Forecast, SaysNothingWhereAllTogetherShouldBeFaster) { EXPECT_EQ(said(0.1), ""); }
+
+TEST(Forecast, IsNotToldWhereEveryDeviceWasSeenToBeSlowerAlone) {
+  EXPECT_EQ(said(5000, 1), "");
+  EXPECT_NE(said(5000, 1e-3), "") << "the prediction may be right";
+}
 
 TEST(Forecast, IsToldOnceForTheSameDevices) {
   int lines = 0;

@@ -35,7 +35,7 @@ class Own(keras.Model):
 
 
 strategy = tf.distribute.MirroredStrategy(two)
-strategy.take_speeds([9.0, 1.0])  # as a fit of another model may have found
+strategy.take_seconds([1.0, 9.0], 9)  # as a fit of another model may have found
 print(strategy.sizes(20))
 with strategy.scope():
     model = Own()

@@ -91,9 +91,10 @@ class MirroredStrategy(Strategy):
         """Whether shards follow what is measured."""
         return self._group.adapts()
 
-    def take_speeds(self, speeds):
-        """Speeds as measured (rows a second, one a replica)."""
-        return self._group.division.take_measured(speeds)
+    def take_seconds(self, seconds, rows):
+        """What a step of so many rows takes on each device alone, as measured."""
+        self._group.division.note_alone(min(seconds))
+        return self._group.division.take_measured([rows / s for s in seconds])
 
     def tuner(self, stretch):
         """Finds the shards with which steps are fastest; judges stretches of so many seconds."""

@@ -255,7 +255,7 @@ class Division:
         seconds = self._strategy.attempts(timed, [])
         if self._strategy.devices != before:
             self._model._retrace()
-        self._strategy.take_speeds([leaves[0].shape[0] / s for s in seconds.values()])
+        self._strategy.take_seconds(list(seconds.values()), leaves[0].shape[0])
         return min((s, name) for name, s in seconds.items())
 
     def note(self, steps, seconds):
