@@ -1,5 +1,5 @@
-"""Mirrored training beside the devices alone: `mirrored_rows.py CASE` prints the seconds a step of what it compares, as a JSON list; run.py
-starts processes for a case, because which devices there are, and which cores they have, is decided when a process begins."""
+"""Mirrored training beside the devices alone: `mirrored_rows.py CASE` prints the seconds a step of what it compares, in each of some rounds,
+as a JSON list; run.py starts processes for a case, because which devices there are, and which cores they have, is decided when a process begins."""
 import json
 import statistics
 import sys
@@ -81,31 +81,31 @@ class EpochTimes(tf.keras.callbacks.Callback):
 
 
 def best(trainings, rounds=4):
-    """Seconds a step of each, timed in turn."""
-    found = [1e9] * len(trainings)
-    for _ in range(rounds):
-        for i, training in enumerate(trainings):
-            found[i] = min(found[i], training.seconds_a_step())
-    return found
+    """Seconds a step of each, timed in turn: the best of all rounds."""
+    return [min(seconds) for seconds in zip(*in_turn(trainings, rounds))]
+
+
+def in_turn(trainings, rounds=8):
+    """The same, of each round: what others do to the machine within a second, they do to all."""
+    return [[training.seconds_a_step() for training in trainings] for _ in range(rounds)]
 
 
 def devices_and_both(make):
     """Of /CPU:0, of /GPU:0 and of both together."""
     one = tf.distribute.OneDeviceStrategy
     mirrored = tf.distribute.MirroredStrategy(["/CPU:0", "/GPU:0"])
-    trainings = [Training(make, strategy, 0.5) for strategy in (one("/CPU:0"), one("/GPU:0"), mirrored)]
-    seconds = best(trainings)
-    print(f"/CPU:0, /GPU:0, together: {seconds} s a step; {mirrored.explain()}", file=sys.stderr)
-    return seconds
+    rounds = in_turn([Training(make, strategy, 0.2) for strategy in (one("/CPU:0"), one("/GPU:0"), mirrored)])
+    print(mirrored.explain(), file=sys.stderr)
+    return rounds
 
 
 def two_gpus():
-    return best([Training(mlp, tf.distribute.OneDeviceStrategy("/GPU:0"), 0.5), Training(mlp, tf.distribute.MirroredStrategy(), 0.5)])
+    return in_turn([Training(mlp, tf.distribute.OneDeviceStrategy("/GPU:0"), 0.2), Training(mlp, tf.distribute.MirroredStrategy(), 0.2)])
 
 
 def small_step():
     tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2)
-    return best([Training(small, tf.distribute.MirroredStrategy(["/CPU:0", "/CPU:1"]), 0.2)])
+    return [best([Training(small, tf.distribute.MirroredStrategy(["/CPU:0", "/CPU:1"]), 0.2)])]
 
 
 def one_replica():
@@ -114,7 +114,7 @@ def one_replica():
     strategy, pairs = tf.distribute.MirroredStrategy(["/CPU:0"]), 6
     kinds = [strategy, None, None, strategy] * (pairs // 2)
     steps = best([Training(small, kind, 0.1) for kind in kinds], 6)
-    return [statistics.median(s for s, kind in zip(steps, kinds) if kind is wanted) for wanted in (strategy, None)]
+    return [[statistics.median(s for s, kind in zip(steps, kinds) if kind is wanted) for wanted in (strategy, None)]]
 
 
 MEASURE = {

@@ -38,8 +38,9 @@ def _together(rows):
     return row
 
 
-#: What bench/mirrored_rows.py measures: in how many processes, with which environment, and the row of the best seconds a step. Where both
-#: cores compute, several: for seconds or minutes a virtual machine may have its cores on one of the host's.
+#: What bench/mirrored_rows.py measures: in how many processes, with which environment, and the row of a round's seconds a step. The round
+#: with the median ratio counts. Where both cores compute, several processes: for seconds or minutes a virtual machine may have its cores on
+#: one of the host's, and whether what a process computes with stays in the caches differs from one to the next.
 MIRRORED_ROWS = {
     "mirrored_mlp": (3, _A_CORE_EACH, _together(1024)),
     "mirrored_cnn": (3, _A_CORE_EACH, _together(256)),
@@ -121,10 +122,11 @@ def mirrored_rows(names):
             if done.returncode:
                 print(f"bench: no row {case}: {(done.stderr.strip().splitlines() or ['it failed'])[-1]}")
                 break
-            measured.append(json.loads(done.stdout.splitlines()[-1]))
+            measured += json.loads(done.stdout.splitlines()[-1])
         else:
             keys = ("value", "unit", "reference", "reference_value", "ratio", "goal")
-            rows.append({"name": case, **dict(zip(keys, row(*(min(seconds) for seconds in zip(*measured)))))})
+            rounds = [dict(zip(keys, row(*seconds))) for seconds in measured]
+            rows.append({"name": case, **sorted(rounds, key=lambda r: r["ratio"])[len(rounds) // 2]})
     return rows
 
 
