@@ -1,5 +1,5 @@
-"""Mirrored training beside the devices alone: `mirrored_rows.py CASE` prints the seconds a step of what it compares, in each of some rounds,
-as a JSON list; run.py starts processes for a case, because which devices there are, and which cores they have, is decided when a process begins."""
+"""Mirrored training beside the devices alone: `mirrored_rows.py CASE` prints the figures of what it compares, in each of some rounds, as a
+JSON list; run.py starts processes for a case, because which devices there are, and which cores they have, is decided when a process begins."""
 import json
 import statistics
 import sys
@@ -85,31 +85,37 @@ def best(trainings, rounds=4):
     return [min(seconds) for seconds in zip(*in_turn(trainings, rounds))]
 
 
+def speeds_in_turn(trainings):
+    """Rows a second of each."""
+    return [[training.batch / seconds for training, seconds in zip(trainings, one)] for one in in_turn(trainings)]
+
+
 def in_turn(trainings, rounds=8):
     """The same, of each round: what others do to the machine within a second, they do to all."""
     return [[training.seconds_a_step() for training in trainings] for _ in range(rounds)]
 
 
 def devices_and_both(make):
-    """Of /CPU:0, of /GPU:0 and of both together."""
+    """Speeds of /CPU:0, of /GPU:0 and of both together."""
     one = tf.distribute.OneDeviceStrategy
     mirrored = tf.distribute.MirroredStrategy(["/CPU:0", "/GPU:0"])
-    rounds = in_turn([Training(make, strategy, 0.2) for strategy in (one("/CPU:0"), one("/GPU:0"), mirrored)])
+    rounds = speeds_in_turn([Training(make, strategy, 0.2) for strategy in (one("/CPU:0"), one("/GPU:0"), mirrored)])
     print(mirrored.explain(), file=sys.stderr)
     return rounds
 
 
 def two_gpus():
-    return in_turn([Training(mlp, tf.distribute.OneDeviceStrategy("/GPU:0"), 0.2), Training(mlp, tf.distribute.MirroredStrategy(), 0.2)])
+    return speeds_in_turn([Training(mlp, tf.distribute.OneDeviceStrategy("/GPU:0"), 0.2), Training(mlp, tf.distribute.MirroredStrategy(), 0.2)])
 
 
 def small_step():
+    """Seconds."""
     tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2)
     return [best([Training(small, tf.distribute.MirroredStrategy(["/CPU:0", "/CPU:1"]), 0.2)])]
 
 
 def one_replica():
-    """With one, and without a strategy: the median of several models of each kind, each kind first in half of the pairs. Where the arrays of
+    """Seconds a step with one, and without a strategy: the median of several models of each kind, each kind first in half of the pairs. Where the arrays of
     a model happen to lie, and which was made first, moves its steps by as much as the goal allows (two kinds without a strategy differ by 1.4 %)."""
     strategy, pairs = tf.distribute.MirroredStrategy(["/CPU:0"]), 6
     kinds = [strategy, None, None, strategy] * (pairs // 2)

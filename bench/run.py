@@ -28,24 +28,19 @@ _A_CORE_EACH = {"TANDEM_OPENCL_CPU_AS_GPU": "1", "TANDEM_CPU_CORES": "0", "TANDE
 _TENSORFLOW_SMALL = 2730.0  # us a step: TensorFlow with two logical CPU devices, on this class of machine
 
 
-def _together(rows):
-    """A batch of so many on two devices and on both: the speeds of the devices add up at best."""
-
-    def row(cpu, gpu, both):
-        alone = rows / cpu + rows / gpu
-        return rows / both, "rows/s", "both devices alone, added", alone, rows / both / alone, ">= 0.88"
-
-    return row
+def _together(cpu, gpu, both):
+    """The speeds of two devices add up at best."""
+    return both, "rows/s", "both devices alone, added", cpu + gpu, both / (cpu + gpu), ">= 0.88"
 
 
-#: What bench/mirrored_rows.py measures: in how many processes, with which environment, and the row of a round's seconds a step. The round
+#: What bench/mirrored_rows.py measures: in how many processes, with which environment, and the row of a round's figures. The round
 #: with the median ratio counts. Where both cores compute, several processes: for seconds or minutes a virtual machine may have its cores on
 #: one of the host's, and whether what a process computes with stays in the caches differs from one to the next.
 MIRRORED_ROWS = {
-    "mirrored_mlp": (3, _A_CORE_EACH, _together(1024)),
-    "mirrored_cnn": (3, _A_CORE_EACH, _together(256)),
+    "mirrored_mlp": (3, _A_CORE_EACH, _together),
+    "mirrored_cnn": (3, _A_CORE_EACH, _together),
     "mirrored_two_gpus": (3, {"TANDEM_OPENCL_CPU_AS_GPU": "2"},
-                          lambda one, two: (1024 / two, "rows/s", "one of them", 1024 / one, one / two, ">= 1.75")),
+                          lambda one, two: (two, "rows/s", "one of them", one, two / one, ">= 1.75")),
     "mirrored_small": (1, {"TANDEM_OPENCL_CPU_AS_GPU": "0"},
                        lambda step: (step * 1e6, "us", "TensorFlow, two logical CPUs", _TENSORFLOW_SMALL, step * 1e6 / _TENSORFLOW_SMALL, "<= 0.05")),
     "mirrored_one_replica": (1, {"TANDEM_OPENCL_CPU_AS_GPU": "0"},

@@ -22,6 +22,11 @@ constexpr double kDrift = 1.4;                    // so much slower, for a while
 
 double sum(std::span<const double> values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
+/// Else there is nothing to search: a device was given nothing on purpose.
+bool all_work(std::span<const double> speeds) {
+  return std::ranges::all_of(speeds, [](double speed) { return speed > 0; });
+}
+
 std::string milliseconds(double seconds) {
   char out[32];
   std::snprintf(out, sizeof out, "%.2f ms", 1e3 * seconds);
@@ -115,6 +120,7 @@ void Shards::leave(std::size_t replica, std::string_view why) {
   devices.erase(devices.begin() + static_cast<std::ptrdiff_t>(replica));
   speeds.erase(speeds.begin() + static_cast<std::ptrdiff_t>(replica));
   if (sum(speeds) <= 0) speeds.assign(devices.size(), 1.0);
+  note_alone(0);  // it may have been the one that left
   reason = text(shares_of(devices, speeds), ": ", gone, " has left the group (", why, ")");
 }
 
@@ -140,8 +146,7 @@ void Tuner::begin(std::string cause) {
   best_.reset();
   rival_.reset();
   const std::vector<double> speeds = shards_->speeds();
-  const bool all_work = std::ranges::all_of(speeds, [](double s) { return s > 0; });
-  factors_.assign(std::begin(kFactors), all_work ? std::end(kFactors) : std::begin(kFactors));
+  factors_.assign(std::begin(kFactors), all_work(speeds) ? std::end(kFactors) : std::begin(kFactors));
   to_try_.clear();
   shown_.assign(speeds.size(), 0);
   seen_.clear();
@@ -177,7 +182,7 @@ bool Tuner::watch(double seconds_a_step) {
   seen_.push_back(seconds_a_step);
   if (seen_.size() > kStretches) seen_.erase(seen_.begin());
   quiet_seconds_ += std::max(stretch_, seconds_a_step);
-  return ++quiet_ >= pause_ && quiet_seconds_ >= kRare * cost_ && look_again();
+  return ++quiet_ >= pause_ && quiet_seconds_ >= kRare * cost_ && all_work(best_->second) && look_again();
 }
 
 /// Something else may have had a part of the machine while shares were tried.
